@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""F-curves of every kind of action: found, made, read and written as arrays, and put back as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ToolError
+
+CONSTANT, LINEAR, BEZIER = 0, 1, 2
+_FLOATS = {"co": 2, "handle_left": 2, "handle_right": 2, "back": 1, "amplitude": 1, "period": 1}
+_ENUMS = ("interpolation", "easing", "type", "handle_left_type", "handle_right_type")
+_FLAGS = ("select_control_point", "select_left_handle", "select_right_handle")
+_AUTO_CLAMPED, _GENERATED = 4, 5
+_TRANSFORMS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
+
+Channel = tuple[str, int]
+"""Data path and array index of an F-curve."""
+
+
+@dataclass(frozen=True)
+class Keys:
+    """All that the keys of one F-curve hold, by the names that Blender gives it; times ascend.
+
+    ``co``, ``handle_left`` and ``handle_right`` are (n, 2) pairs of time and value in single precision, so that keys
+    that are read and written back are equal to the bit.
+    """
+
+    columns: dict[str, NDArray[Any]]
+
+    def __len__(self) -> int:
+        return len(self.columns["co"])
+
+    @property
+    def times(self) -> NDArray[np.float32]:
+        return self.columns["co"][:, 0]
+
+    @property
+    def values(self) -> NDArray[np.float32]:
+        return self.columns["co"][:, 1]
+
+    def where(self, mask: NDArray[np.bool_]) -> Keys:
+        """The keys for which `mask` (n,) is true."""
+        return Keys({name: column[mask] for name, column in self.columns.items()})
+
+    @staticmethod
+    def joined(parts: Iterable[Keys]) -> Keys:
+        """The keys of all parts, which follow one another in time."""
+        parts = list(parts)
+        return Keys({name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns})
+
+    @staticmethod
+    def new(times: NDArray[np.float64], values: NDArray[np.float64], interpolation: int = LINEAR) -> Keys:
+        """Keys of the type Generated at `times` (n,) with `values` (n,), their handles on the lines between them."""
+        count = len(times)
+        co = np.stack([times, values], axis=1).astype(np.float32)
+        step = np.diff(co, axis=0) / 3
+        flat = np.array([[1 / 3, 0]], np.float32)
+        enums = {"interpolation": interpolation, "easing": 0, "type": _GENERATED}
+        enums |= {"handle_left_type": _AUTO_CLAMPED, "handle_right_type": _AUTO_CLAMPED}
+        return Keys(
+            {
+                "co": co,
+                "handle_left": (co - np.concatenate([flat[: min(count, 1)], step])).astype(np.float32),
+                "handle_right": (co + np.concatenate([step, flat[: min(count, 1)]])).astype(np.float32),
+                "back": np.full(count, 1.70158, np.float32),
+                "amplitude": np.full(count, 0.8, np.float32),
+                "period": np.full(count, 4.1, np.float32),
+                **{name: np.full(count, value, np.int32) for name, value in enums.items()},
+                **{name: np.zeros(count, np.bool_) for name in _FLAGS},
+            }
+        )
+
+
+def read_keys(curve: bpy.types.FCurve) -> Keys:
+    """The keys of an F-curve."""
+    points = curve.keyframe_points
+    columns: dict[str, NDArray[Any]] = {}
+    for name, width in _FLOATS.items():
+        buffer = np.empty(len(points) * width, np.float32)
+        points.foreach_get(name, buffer)
+        columns[name] = buffer.reshape(-1, width) if width > 1 else buffer
+    for name in _ENUMS:
+        columns[name] = np.empty(len(points), np.int32)
+        points.foreach_get(name, columns[name])
+    for name in _FLAGS:
+        columns[name] = np.empty(len(points), np.bool_)
+        points.foreach_get(name, columns[name])
+    return Keys(columns)
+
+
+def write_keys(curve: bpy.types.FCurve, keys: Keys) -> None:
+    """Give the F-curve these keys and no others.
+
+    Blender's own recalculation of automatic handles is not called: it would move handles of keys that we only carry.
+    """
+    points = curve.keyframe_points
+    if len(points) != len(keys):
+        points.clear()
+        points.add(len(keys))
+    for name, column in keys.columns.items():
+        points.foreach_set(name, column.ravel())
+
+
+class OwnCurves:
+    """The F-curves of the action, and of the slot in it, that a data-block plays itself."""
+
+    def __init__(self, owner: bpy.types.ID) -> None:
+        self.owner = owner
+
+    @property
+    def action(self) -> bpy.types.Action | None:
+        data = self.owner.animation_data
+        return data.action if data else None
+
+    def _bag(self, *, make: bool = False) -> Any:
+        """What holds the F-curves: a channelbag since Blender 4.4, the action itself before. None where nothing is."""
+        if self.action is None:
+            if not make:
+                return None
+            self._make_action()
+        action, data = self.action, self.owner.animation_data
+        if not hasattr(action, "layers"):
+            return action
+        if data.action_slot is None:
+            if not make:
+                return None
+            suitable = list(data.action_suitable_slots)
+            data.action_slot = suitable[0] if len(suitable) == 1 else action.slots.new(self.owner.id_type, self.owner.name)
+        if not action.layers and make:
+            action.layers.new("Layer")
+        if not action.layers or not (action.layers[0].strips or make):
+            return None
+        layer = action.layers[0]
+        strip = layer.strips[0] if layer.strips else layer.strips.new(type="KEYFRAME")
+        return strip.channelbag(data.action_slot, ensure=make)
+
+    def _make_action(self) -> None:
+        data = self.owner.animation_data or self.owner.animation_data_create()
+        data.action = bpy.data.actions.new(f"{self.owner.name}Action")
+
+    def find(self, channel: Channel) -> bpy.types.FCurve | None:
+        """The F-curve of a channel, or None."""
+        bag = self._bag()
+        return bag.fcurves.find(channel[0], index=channel[1]) if bag else None
+
+    def ensure(self, channel: Channel, group: str) -> bpy.types.FCurve:
+        """The F-curve of a channel, made where there is none, in the group of that name."""
+        bag = self._bag(make=True)
+        curve = bag.fcurves.find(channel[0], index=channel[1])
+        if curve is None:
+            curve = bag.fcurves.new(channel[0], index=channel[1])
+            curve.group = bag.groups.get(group) or bag.groups.new(group)
+        return curve
+
+    def remove(self, channel: Channel) -> None:
+        """Take the F-curve of a channel away, where there is one."""
+        curve = self.find(channel)
+        if curve is not None:
+            self._bag().fcurves.remove(curve)
+
+    def changed(self) -> None:
+        """Tell Blender that keys were written, so that the next evaluation sees them."""
+        if self.action is not None:
+            self.action.update_tag()
+        self.owner.update_tag(refresh={"TIME"})
+
+    def times(self, frames: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The times in the action at which the scene shows `frames` (n,): they differ in tweak mode of an NLA strip."""
+        data = self.owner.animation_data
+        if not data or not data.use_tweak_mode:
+            return np.asarray(frames, float)
+        return np.array([data.nla_tweak_strip_time_to_scene(float(frame), invert=True) for frame in frames])
+
+
+class Rewrite:
+    """A change of F-curves that is either finished or taken back: for use in a ``with`` statement.
+
+    Keys outside the frames stay as they are; guard keys at the borders keep what the curves showed on every frame
+    outside. An exception inside the statement puts each curve back, and takes away what was made.
+    """
+
+    def __init__(self, owner: bpy.types.Object, frames: range) -> None:
+        self.curves = OwnCurves(owner)
+        self.frames = frames
+        self._had_data = owner.animation_data is not None
+        self._action = self.curves.action
+        self._slot = getattr(owner.animation_data, "action_slot", None) if self._had_data else None
+        self._old: dict[Channel, Keys | None] = {}
+        self._frame: dict[Channel, tuple[Keys, Keys]] = {}
+
+    def __enter__(self) -> Rewrite:
+        self._refuse_what_cannot_be_kept()
+        self._times = self.curves.times(np.asarray(self.frames, float))
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._take_back()
+        self.curves.changed()
+
+    def _refuse_what_cannot_be_kept(self) -> None:
+        owner, action = self.curves.owner, self._action
+        data = owner.animation_data
+        if action is not None and (action.library or (action.override_library and action.override_library.is_system_override)):
+            raise ToolError(f"The action {action.name!r} is linked from another file and can't be written. Make it local first.")
+        if owner.library:
+            raise ToolError(f"{owner.name!r} is linked from another file. Make a library override of it first.")
+        if action is None and data and any(track.strips and not track.mute for track in data.nla_tracks):
+            raise ToolError(f"The animation of {owner.name!r} lies in NLA strips. Select its strip and enter tweak mode first.")
+
+    def set(self, channel: Channel, values: NDArray[np.float64], *, static: float, group: str, interpolation: int = LINEAR) -> None:
+        """Key `values` (n,), one for each frame, on a channel that holds `static` while it has no F-curve."""
+        if channel not in self._old:
+            curve = self.curves.find(channel)
+            self._old[channel] = read_keys(curve) if curve else None
+            self._frame[channel] = self._outside(channel, curve, static, group)
+        curve = self.curves.ensure(channel, group)
+        head, tail = self._frame[channel]
+        body = Keys.new(self._times, values, interpolation)
+        if self._times[0] > self._times[-1]:  # a reversed strip
+            body = Keys.new(self._times[::-1], values[::-1], interpolation)
+        if self._old[channel] is None:  # a guard that repeats its neighbour says nothing
+            head = head.where(head.values != body.values[0])
+            tail = tail.where(tail.values != body.values[-1])
+        write_keys(curve, Keys.joined([head, body, tail]))
+
+    def value_before(self, channel: Channel, static: float) -> float:
+        """What a channel shows on the frame before the range; `static` where it has no key there."""
+        if channel in self._frame:
+            head = self._frame[channel][0]
+            return float(head.values[-1]) if len(head) else static
+        curve = self.curves.find(channel)
+        if curve is None or not curve.keyframe_points:
+            return static
+        return float(curve.evaluate(self.curves.times(np.array([self.frames[0] - 1.0]))[0]))
+
+    def _take_back(self) -> None:
+        owner = self.curves.owner
+        for channel, keys in self._old.items():
+            if keys is None:
+                self.curves.remove(channel)
+            elif (curve := self.curves.find(channel)) is not None:
+                write_keys(curve, keys)
+        made = self.curves.action
+        if made is not None and made != self._action:
+            owner.animation_data.action = None
+            bpy.data.actions.remove(made)
+        elif made is not None and hasattr(made, "slots") and self._slot is None and owner.animation_data.action_slot:
+            slot = owner.animation_data.action_slot
+            owner.animation_data.action_slot = None
+            if not any(bag.fcurves for layer in made.layers for strip in layer.strips for bag in strip.channelbags if bag.slot == slot):
+                made.slots.remove(slot)
+        if not self._had_data and owner.animation_data:
+            owner.animation_data_clear()
+
+    # What lies outside the frames, and the guard keys that keep it.
+
+    def _outside(self, channel: Channel, curve: bpy.types.FCurve | None, static: float, group: str) -> tuple[Keys, Keys]:
+        frames = np.array([self.frames[0] - 1, self.frames[-1] + 1], float)
+        low, high = sorted(self.curves.times(frames))
+        if curve is None or not curve.keyframe_points:
+            return Keys.new(np.array([low]), np.array([static])), Keys.new(np.array([high]), np.array([static]))
+        if curve.lock or curve.mute or curve.modifiers or curve.sampled_points:
+            what = channel[0].rpartition(".")[2] if channel[0].endswith(_TRANSFORMS) else channel[0].rpartition("]")[0].rpartition("[")[2]
+            raise ToolError(f"The F-curve {what}[{channel[1]}] of {group!r} {_obstacle(curve)}: nothing could be baked onto it. Change that first.")
+        keys = self._old[channel]
+        assert keys is not None
+        first, last = sorted((self._times[0], self._times[-1]))
+        margin = 1e-4 * max(1.0, abs(last))
+        before, after = keys.where(keys.times < first - margin), keys.where(keys.times > last + margin)
+        sloped = curve.extrapolation == "LINEAR"
+        head = self._guards_before(curve, keys, before, first, sloped)
+        tail = self._guards_after(curve, keys, after, last, sloped)
+        return Keys.joined([before, head]), Keys.joined([tail, after])
+
+    def _guards_before(self, curve: bpy.types.FCurve, keys: Keys, before: Keys, first: float, sloped: bool) -> Keys:
+        if not len(before):
+            gap = self._gap(None, first, 2 if sloped else 1)
+        else:
+            shape = before.columns["interpolation"][-1]
+            if shape == CONSTANT and len(before) < len(keys):
+                return Keys.new(np.empty(0), np.empty(0))
+            gap = self._gap(float(before.times[-1]), first)
+            if shape == LINEAR:
+                gap = gap[-1:]
+        return _thinned(gap, np.array([curve.evaluate(time) for time in gap]))
+
+    def _guards_after(self, curve: bpy.types.FCurve, keys: Keys, after: Keys, last: float, sloped: bool) -> Keys:
+        inside = len(keys) - len(after)
+        if not len(after):
+            gap = self._gap(last, None, 2 if sloped else 1)
+        else:
+            shape = keys.columns["interpolation"][inside - 1] if inside else LINEAR
+            gap = self._gap(last, float(after.times[0]))
+            if shape in (CONSTANT, LINEAR):
+                gap = gap[:1]
+            if shape == CONSTANT:
+                return Keys.new(gap, np.array([curve.evaluate(time) for time in gap]), CONSTANT)
+        return _thinned(gap, np.array([curve.evaluate(time) for time in gap]))
+
+    def _gap(self, low: float | None, high: float | None, count: int = 0) -> NDArray[np.float64]:
+        """Times of the scene's frames between two times; with an open end the `count` frames next to the other."""
+        frames = np.asarray(self.frames, float)
+        reach = np.arange(1, count + 1) if count else None
+        if reach is None:
+            scale = abs(self._times[-1] - self._times[0]) / max(1, len(frames) - 1) or 1.0
+            assert low is not None and high is not None
+            reach = np.arange(1, int((high - low) / scale) + 2)
+        times = np.sort(self.curves.times(np.concatenate([frames[0] - reach, frames[-1] + reach])))
+        return times[(times > (-np.inf if low is None else low + 1e-4)) & (times < (np.inf if high is None else high - 1e-4))]
+
+
+def _thinned(times: NDArray[np.float64], values: NDArray[np.float64]) -> Keys:
+    """Linear keys through all points, without those that lie on the line between their neighbours."""
+    keep = np.ones(len(times), bool)
+    if len(times) > 2:
+        slope = np.diff(values) / np.diff(times)
+        keep[1:-1] = np.abs(np.diff(slope)) > 1e-9
+    return Keys.new(times[keep], values[keep])
+
+
+def _obstacle(curve: bpy.types.FCurve) -> str:
+    if curve.lock:
+        return "is locked"
+    if curve.mute:
+        return "is muted"
+    return "has modifiers" if curve.modifiers else "holds samples instead of keys"

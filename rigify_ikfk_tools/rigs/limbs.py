@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which limbs a rig has, read from its structure and not from its names.
+
+A limb of a generated Rigify rig is a chain of bones that each carry two Copy Transforms constraints: the first to a
+control of the FK side, the second to a bone of the IK side, with its influence driven by ``1 - slider``. All else is
+found by following constraints, drivers and parents from there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import bpy
+
+from ..errors import ToolError
+
+IK, FK = "ik", "fk"
+SIDES = (IK, FK)
+SLIDER_VALUE = {IK: 0.0, FK: 1.0}
+
+_BONE_PROPERTY = re.compile(r'^pose\.bones\["(?P<bone>(?:[^"\\]|\\.)+)"\]\["(?P<name>(?:[^"\\]|\\.)+)"\]$')
+_CONSTRAINT = re.compile(r'^pose\.bones\["(?P<bone>.+)"\]\.constraints\["(?P<constraint>.+)"\]\.(?P<what>\w+)$')
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A custom property on a pose bone, such as the IK-FK slider."""
+
+    bone: str
+    name: str
+
+    @property
+    def path(self) -> str:
+        """The data path of the property, as an F-curve of the rig object has it."""
+        return f'pose.bones["{_escape(self.bone)}"]["{_escape(self.name)}"]'
+
+    def value(self, rig: bpy.types.Object) -> float:
+        """The value now, on `rig` or on an evaluated copy of it."""
+        return float(rig.pose.bones[self.bone][self.name])
+
+
+@dataclass(frozen=True)
+class IkSide:
+    """The IK side of a limb: two bones bent by an IK constraint toward a target."""
+
+    result: tuple[str, ...]
+    """The bones that the visible chain follows when the slider is at IK; the third is the target of the solver."""
+    base: str
+    """The control that is the first bone of the solver's chain."""
+    end: str
+    """The control that the animator moves: the hand or the foot."""
+    pole: str | None
+    tail: tuple[str, ...]
+    """Controls of the visible bones beyond the end, such as the toe."""
+    rolls: tuple[str, ...]
+    """Controls between the end control and the target, such as heel and spin; neutral after a bake."""
+    hinge: int
+    """The axis (0 for X, 2 for Z) about which the second bone may bend."""
+    pole_switch: Setting | None
+    stretch: Setting | None
+
+
+@dataclass(frozen=True)
+class Limb:
+    """What a Rigify arm and leg have in common."""
+
+    name: str
+    """As Rigify's panel has it: ``hand.L``, ``foot.R``."""
+    kind: str
+    """``arm`` or ``leg``."""
+    visible: tuple[str, ...]
+    """The bones that the viewer sees, root first: the second begins at the middle joint, the third at the end joint."""
+    fk: tuple[str, ...]
+    """The FK control of each visible bone."""
+    ik: IkSide
+    slider: Setting
+
+    @property
+    def alias(self) -> str:
+        """The everyday name: ``arm.L`` for ``hand.L``."""
+        return self.kind + _side_suffix(self.name)
+
+    def result(self, side: str) -> tuple[str, ...]:
+        """The bone that each visible bone follows when the slider is at `side`."""
+        return self.fk if side == FK else self.ik.result
+
+    def controls(self, side: str) -> tuple[str, ...]:
+        """The controls that a bake to `side` writes."""
+        if side == FK:
+            return self.fk
+        pole = () if self.ik.pole is None else (self.ik.pole,)
+        return (self.ik.end, *self.ik.rolls, self.ik.base, *pole, *self.ik.tail)
+
+
+def read_limbs(rig: bpy.types.Object) -> tuple[list[Limb], dict[str, str]]:
+    """The limbs of a rig that can be served, and the reason for each that can't, by name.
+
+    `rig` is an armature object. Scripts of the file need not have run: the pose bones, their constraints and the
+    drivers say it all.
+    """
+    structure = _Structure(rig)
+    limbs, unserved = [], {}
+    for slider, chain in structure.switched_chains():
+        name = _without_prefix(chain[min(2, len(chain) - 1)])
+        try:
+            limbs.append(structure.limb(name, slider, chain))
+        except _NotServed as reason:
+            unserved[name] = str(reason)
+    return limbs, unserved
+
+
+def pick_limbs(rig: bpy.types.Object, names: Sequence[str] | None = None) -> list[Limb]:
+    """The limbs of the rig with the given names, in that order, or all of them.
+
+    ``hand.L`` and ``arm.L`` both name the left arm. Raises ToolError when the rig has no limb or not that one.
+    """
+    limbs, unserved = read_limbs(rig)
+    if not limbs:
+        reasons = " ".join(f"{name}: {reason}." for name, reason in unserved.items())
+        raise ToolError(f"{rig.name!r} has no limb with an IK and an FK side. {reasons}".strip())
+    if names is None:
+        return limbs
+    by_name = {limb.alias: limb for limb in limbs} | {limb.name: limb for limb in limbs}
+    picked: list[Limb] = []
+    for name in names:
+        if name not in by_name:
+            if name in unserved:
+                raise ToolError(f"The limb {name!r} of {rig.name!r} can't be served: {unserved[name]}.")
+            exist = ", ".join(limb.name for limb in limbs)
+            raise ToolError(f"{rig.name!r} has no limb {name!r}. It has {exist}.")
+        if by_name[name] not in picked:
+            picked.append(by_name[name])
+    if not picked:
+        raise ToolError("No limb was named.")
+    return picked
+
+
+class _NotServed(Exception):
+    """The text says why a limb can't be served."""
+
+
+class _Structure:
+    """The drivers and constraints of one rig, indexed for reading."""
+
+    def __init__(self, rig: bpy.types.Object) -> None:
+        self.rig = rig
+        self.bones = rig.pose.bones
+        self.settings: dict[tuple[str, str, str], Setting] = {}
+        drivers = rig.animation_data.drivers if rig.animation_data else ()
+        for curve in drivers:
+            place = _CONSTRAINT.match(curve.data_path)
+            setting = self._single_setting(curve)
+            if place and setting:
+                self.settings[place["bone"], place["constraint"], place["what"]] = setting
+
+    def _single_setting(self, curve: bpy.types.FCurve) -> Setting | None:
+        variables = curve.driver.variables
+        if len(variables) != 1 or variables[0].type != "SINGLE_PROP" or variables[0].targets[0].id != self.rig:
+            return None
+        found = _BONE_PROPERTY.match(variables[0].targets[0].data_path)
+        if not found or found["bone"] not in self.bones:
+            return None
+        return Setting(_unescape(found["bone"]), _unescape(found["name"]))
+
+    def _driven(self, bone: str, constraint: bpy.types.Constraint, what: str) -> Setting | None:
+        return self.settings.get((_escape(bone), _escape(constraint.name), what))
+
+    def switched_chains(self) -> Iterator[tuple[Setting, list[str]]]:
+        """Each slider with the bones that it switches, root first."""
+        chains: dict[Setting, list[str]] = {}
+        for bone in self.bones:
+            pair = self._copied(bone)
+            if pair is not None:
+                slider = self._driven(bone.name, pair[1], "influence")
+                if slider is not None:
+                    chains.setdefault(slider, []).append(bone.name)
+        for slider, chain in chains.items():
+            chain.sort(key=self._depth)
+            if all(upper in lower.parent_recursive for upper, lower in pairwise(self.bones[name] for name in chain)):
+                yield slider, chain  # a jaw's bones lie side by side
+
+    def _depth(self, name: str) -> int:
+        return len(self.bones[name].parent_recursive)
+
+    def _copied(self, bone: bpy.types.PoseBone) -> tuple[bpy.types.Constraint, bpy.types.Constraint] | None:
+        copies = [c for c in bone.constraints if c.type == "COPY_TRANSFORMS" and c.target == self.rig and c.subtarget in self.bones]
+        return (copies[0], copies[1]) if len(copies) == 2 else None
+
+    def limb(self, name: str, slider: Setting, chain: list[str]) -> Limb:
+        """The limb that `slider` switches on `chain`. Raises _NotServed."""
+        pairs = [self._copied(self.bones[bone]) for bone in chain]
+        fk = tuple(pair[0].subtarget for pair in pairs if pair)
+        result = tuple(pair[1].subtarget for pair in pairs if pair)
+        if len(chain) < 3:
+            raise _NotServed(f"its chain has {len(chain)} bones, three are needed")
+        ik = self._ik_side(result)
+        kind = "leg" if len(chain) > 3 or len(ik.rolls) > 1 else "arm"
+        return Limb(name, kind, tuple(chain), fk, ik, slider)
+
+    def _ik_side(self, result: tuple[str, ...]) -> IkSide:
+        base, middle, target = (self.bones[name] for name in result[:3])
+        solvers = [c for c in middle.constraints if c.type == "IK" and c.target == self.rig]
+        if not solvers:
+            raise _NotServed("its IK side has no Inverse Kinematics constraint on the second bone, as paws have it")
+        solver = solvers[0]
+        if solver.chain_count != 2 or solver.subtarget != target.name or middle.parent != base:
+            raise _NotServed("its IK solver does not bend two bones toward the end of the chain, as paws have it")
+        if all(base.lock_rotation):
+            raise _NotServed("the first bone of its IK chain is not a control, as with paws")
+        hinges = [axis for axis in range(3) if not (middle.lock_ik_x, middle.lock_ik_y, middle.lock_ik_z)[axis]]
+        poled = next((c for c in solvers if c.pole_target == self.rig and c.pole_subtarget in self.bones), None)
+        end, rolls = self._end_control(target)
+        distance = next((c for c in target.constraints if c.type == "LIMIT_DISTANCE"), None)
+        tail = tuple(result[3:])
+        if any(all(self.bones[name].lock_rotation) for name in tail):
+            raise _NotServed("a bone beyond its end has no control on the IK side")
+        return IkSide(
+            result=result,
+            base=base.name,
+            end=end,
+            pole=poled.pole_subtarget if poled else None,
+            tail=tail,
+            rolls=rolls,
+            hinge=hinges[0] if len(hinges) == 1 else 0,
+            pole_switch=self._driven(middle.name, poled, "mute") if poled else None,
+            stretch=self._driven(target.name, distance, "influence") if distance else None,
+        )
+
+    def _end_control(self, target: bpy.types.PoseBone) -> tuple[str, tuple[str, ...]]:
+        """The control that carries the solver's target, and the controls between the two."""
+        line = []
+        bone = target.parent
+        while bone is not None and not any(c.type == "ARMATURE" for c in bone.constraints):
+            line.append(bone)
+            bone = bone.parent
+        free = [bone for bone in line if not all(bone.lock_location) and not all(bone.lock_rotation)]
+        if not free:
+            raise _NotServed("no control moves the target of its IK solver")
+        end = free[-1]
+        between = {bone.name for bone in line[: line.index(end)]}
+        for bone in list(line[: line.index(end)]):  # a roll may be copied from a control beside the line
+            for constraint in bone.constraints:
+                subtarget = getattr(constraint, "subtarget", "")
+                if subtarget in self.bones and end in self.bones[subtarget].parent_recursive:
+                    between.add(subtarget)
+        rolls = (self.bones[name] for name in between)
+        return end.name, tuple(sorted((b.name for b in rolls if not all(b.lock_rotation)), key=self._depth))
+
+
+def _without_prefix(name: str) -> str:
+    return name.removeprefix("ORG-")
+
+
+def _side_suffix(name: str) -> str:
+    found = re.search(r"[._-][LRlr](?=\.\d+$|$)", name)
+    return found.group() if found else ""
+
+
+def _escape(name: str) -> str:
+    return bpy.utils.escape_identifier(name)
+
+
+def _unescape(name: str) -> str:
+    return bpy.utils.unescape_identifier(name)

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The IK side of a limb made to show wanted poses."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ..geometry import two_bone
+from ..geometry.rotations import shortest_arc, split_scale
+from .controls import EVERYTHING, LOCATION, basis_from_pose, key_basis, pose_from_basis, rest_offset
+from .fcurves import Rewrite
+from .limbs import Limb
+from .stage import Poses
+
+Array = NDArray[np.float64]
+
+_PROBES = 5
+"""Frames of each limb on which the solver is tried first, spread over its reach."""
+_PROBE_STEPS = 4
+_CLOSE = 2e-5
+"""A middle joint nearer than this to its place, in lengths of the limb, needs no further correction."""
+
+
+class IkMatch:
+    """IK controls that bring the middle and the end joint to where they were seen, on n frames.
+
+    The end control follows from the wanted end at once. The base control has three free parameters without a pole
+    (turn about the chord, size, bend to start from) and two with one, where the pole makes the turn; they are found by
+    asking the solver. Roll controls are neutral.
+    """
+
+    def __init__(self, rig: bpy.types.Object, limb: Limb) -> None:
+        self.limb, self.ik = limb, limb.ik
+        self._bones = rig.pose.bones
+        base, middle, target = (self._bones[name] for name in self.ik.result[:3])
+        self._swing = base.parent
+        self._tracks = self._swing is not None and any(
+            c.type == "DAMPED_TRACK" and c.subtarget == target.name for c in self._swing.constraints
+        )
+        controls = [self.ik.end, *self.ik.rolls, *self.ik.tail, *filter(None, [self.ik.pole])]
+        parents = {self._bones[name].parent for name in controls} | {self._swing}
+        if self._tracks:
+            parents.add(self._swing.parent)
+        self.reads = {*limb.visible, *self.ik.result, *controls, *(bone.name for bone in parents if bone)}
+        self.values = {self.ik.pole_switch.path} if self.ik.pole_switch else set()
+        self._rest_length = (middle.bone.head_local - base.bone.head_local).length
+        self._rest_length += (target.bone.head_local - middle.bone.head_local).length
+
+    def begin(self, poses: Poses, values: dict[str, Array]) -> None:
+        """Take the visible poses as wanted, and foresee the controls."""
+        upper, middle, end = (poses[name] for name in self.limb.visible[:3])
+        self.heads, self.middles, self.targets = (pose[:, :3, 3] for pose in (upper, middle, end))
+        self.count = len(self.heads)
+        self.waiting = np.ones(self.count, bool)
+        self._hinges = upper[:, :3, self.ik.hinge]
+        self._end = end @ np.linalg.inv(rest_offset(self._bone(self.ik.end), self._bone(self.ik.result[2])))
+        self._parents = {name: self._parent_poses(poses, name) for name in (self.ik.end, *self.ik.rolls)}
+        if self.ik.pole:
+            self._parents[self.ik.pole] = self._parent_poses(poses, self.ik.pole)
+        self._tail = dict(zip(self.ik.tail, (poses[name] for name in self.limb.visible[3:]), strict=True))
+        carried = end @ np.linalg.inv(poses[self.ik.result[2]])
+        for name in self.ik.tail:
+            parent = self._parent_poses(poses, name)
+            self._parents[name] = None if parent is None else carried @ parent
+        self._poled = np.zeros(self.count, bool)
+        if self.ik.pole_switch:
+            self._poled = values[self.ik.pole_switch.path] > 0.5
+        self._begin_solving(poses)
+
+    def _begin_solving(self, poses: Poses) -> None:
+        base, middle = self._bone(self.ik.base), self._bone(self.ik.result[1])
+        self.total = np.linalg.norm(self.middles - self.heads, axis=1) + np.linalg.norm(self.targets - self.middles, axis=1)
+        self.total = np.maximum(self.total, 1e-9)
+        self._place_base(self._foreseen_swing(poses))
+        rest = np.array(base.matrix_local)[:3, :3]
+        to_end = np.array(self._bone(self.ik.result[2]).head_local - middle.head_local)
+        self._offset = np.full(self.count, two_bone.bend_angle_at_rest(rest, to_end))
+        self._aim()
+        self.turns = two_bone.wrapped(self._goal - self._offset)
+        self.pole_angles = self._goal.copy()
+        self.shape = two_bone.Shape(self._wanted.along / self.total, self._wanted.across / self.total)
+        self.error = np.full(self.count, np.inf)
+
+    def _bone(self, name: str) -> bpy.types.Bone:
+        return self._bones[name].bone
+
+    def _parent_poses(self, poses: Poses, name: str) -> Array | None:
+        parent = self._bones[name].parent
+        return poses[parent.name].copy() if parent else None
+
+    def _foreseen_swing(self, poses: Poses) -> Array | None:
+        """Where the base control's parent will be once the target is at the wanted end."""
+        if self._swing is None:
+            return None
+        if not self._tracks:
+            return poses[self._swing.name].copy()
+        parent = self._parent_poses(poses, self._swing.name)
+        still = np.tile(np.eye(4), (self.count, 1, 1))
+        pose = pose_from_basis(self._swing.bone, still, parent)
+        turn = shortest_arc(pose[:, :3, 1], self.targets - pose[:, :3, 3])
+        pose[:, :3, :3] = turn @ pose[:, :3, :3]
+        return pose
+
+    def _place_base(self, swing: Array | None) -> None:
+        """See all frames from the base control as it hangs on its parent."""
+        self._swing_poses = swing
+        still = np.tile(np.eye(4), (self.count, 1, 1))
+        pose = pose_from_basis(self._bone(self.ik.base), still, swing)
+        _, scale = split_scale(pose[:, :3, :3])
+        self._parent_size = np.abs(scale).prod(axis=1) ** (1 / 3)
+        self._frames = two_bone.chord_frames(pose[:, :3, :3], self.heads, self.targets)
+        self._wanted = two_bone.figure(self._frames, self.heads, self.middles)
+
+    def _aim(self) -> None:
+        hinge_goal = two_bone.hinge_angles(self._frames, self._hinges, self.ik.hinge) + self._offset
+        self._goal = two_bone.goal_angles(self._wanted, hinge_goal, self.total)
+
+    # Writing
+
+    def key(self, rewrite: Rewrite) -> None:
+        """Write the controls' channels."""
+        self._key(rewrite, self.ik.end, self._end)
+        still = np.tile(np.eye(4), (self.count, 1, 1))
+        for name in self.ik.rolls:
+            key_basis(rewrite, self._bones[name], still)
+        self._key(rewrite, self.ik.base, self._base_poses(), self._swing_poses)
+        for name, wanted in self._tail.items():
+            self._key(rewrite, name, wanted)
+        if self.ik.pole and self._poled.any():
+            self._key_pole(rewrite)
+
+    def _key(self, rewrite: Rewrite, name: str, poses: Array, parents: Array | None = None) -> None:
+        parents = self._parents[name] if parents is None else parents
+        key_basis(rewrite, self._bones[name], basis_from_pose(self._bone(name), poses, parents), EVERYTHING)
+
+    def _base_poses(self) -> Array:
+        size = self.shape.size * self.total / self._rest_length
+        poses = np.tile(np.eye(4), (self.count, 1, 1))
+        turn = two_bone.base_rotations(self._frames, self.turns, self.shape.bend, self.ik.hinge)
+        poses[:, :3, :3] = turn * size[:, None, None]
+        poses[:, :3, 3] = self.heads
+        return poses
+
+    def _key_pole(self, rewrite: Rewrite) -> None:
+        """The pole stands beside the chord's middle, as far away as in the rest pose."""
+        assert self.ik.pole
+        bone, parents = self._bone(self.ik.pole), self._parents[self.ik.pole]
+        away = np.stack([np.sin(self.pole_angles), np.zeros(self.count), np.cos(self.pole_angles)], axis=1)
+        place = (self.heads + self.targets) / 2
+        place = place + np.einsum("nij,nj->ni", self._frames, away) * (self._pole_distance() * self._parent_size)[:, None]
+        poses = pose_from_basis(bone, np.tile(np.eye(4), (self.count, 1, 1)), parents)
+        poses[:, :3, 3] = place
+        key_basis(rewrite, self._bones[self.ik.pole], basis_from_pose(bone, poses, parents), (LOCATION,))
+
+    def _pole_distance(self) -> float:
+        head = np.array(self._bone(self.ik.base).head_local)
+        tip = np.array(self._bone(self.ik.result[2]).head_local)
+        to_pole = np.array(self._bone(self.ik.pole).head_local) - head
+        chord = (tip - head) / np.linalg.norm(tip - head)
+        return float(np.linalg.norm(to_pole - (to_pole @ chord) * chord)) or self._rest_length
+
+    # Solving
+
+    def probes(self) -> list[int]:
+        """Frames on which the solver is to be tried first: the nearest, the farthest and some between."""
+        order = np.argsort(self._reach(), kind="stable")
+        return sorted({int(order[round(place)]) for place in np.linspace(0, self.count - 1, _PROBES)})
+
+    def _reach(self) -> Array:
+        return np.linalg.norm(self.targets - self.heads, axis=1) / self.total
+
+    def saw(self, rows: Array, poses: Poses) -> None:
+        """Take in what the evaluated rig shows on the frames `rows` with the present controls."""
+        for name in self._parents:
+            seen = self._parent_poses(poses, name)
+            if seen is not None:
+                self._parents[name][rows] = seen
+        if self._swing is not None:
+            swing = self._swing_poses
+            swing[rows] = poses[self._swing.name]
+            self._place_base(swing)
+        heads = poses[self.ik.base][:, :3, 3]
+        middles = poses[self.ik.result[1]][:, :3, 3]
+        seen = two_bone.figure(self._frames[rows], heads, middles)
+        error = np.linalg.norm(middles - self.middles[rows], axis=1) / self.total[rows]
+        self.error[rows] = error
+        self.shape.saw(rows, seen.along / self.total[rows], seen.across / self.total[rows], error)
+        self._turn(rows, seen)
+        self.waiting[rows] = error > _CLOSE
+
+    def _turn(self, rows: Array, seen: two_bone.Figure) -> None:
+        """Learn how the figure lies about the chord, and turn it to where it shall be."""
+        clear = seen.across > 1e-5 * self.total[rows]
+        free, poled = rows[clear & ~self._poled[rows]], rows[clear & self._poled[rows]]
+        angle = np.zeros(self.count)
+        angle[rows] = seen.angle
+        self._offset[free] = two_bone.wrapped(angle[free] - self.turns[free])
+        self._aim()
+        self.turns[free] += two_bone.wrapped(self._goal[free] - angle[free])
+        self.pole_angles[poled] += two_bone.wrapped(self._goal[poled] - angle[poled])
+
+    def try_out(self, step: int, rows: Array) -> bool:
+        """Prepare the next evaluation of the probed frames `rows`; False when enough is known for all frames.
+
+        Size and bend are moved one after the other, to see the slopes; then they are corrected.
+        """
+        if step == 0:
+            self.shape.nudge(rows, 0, 0.5)
+        elif step == 1:
+            self.shape.nudge(rows, 1, 0.5)
+        elif step < _PROBE_STEPS:
+            self.shape.correct(rows)
+        else:
+            self.shape.settle()
+            self.shape.spread(rows, self._reach())
+            return False
+        return True
+
+    def correct(self) -> None:
+        """Choose the next size and bend of all frames that are not there yet."""
+        self.shape.correct(np.flatnonzero(self.waiting))
+
+    def settle(self) -> None:
+        """Go back to the best that was seen."""
+        self.shape.settle()

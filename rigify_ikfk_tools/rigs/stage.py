@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Playing a rig without the rest of the scene, and reading its pose on each frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+Poses = dict[str, NDArray[np.float64]]
+"""Pose matrices (n, 4, 4) in armature space by bone name, one for each frame."""
+
+
+class Stage:
+    """A scene of its own that holds one rig only, so that a playback does not pay for the meshes.
+
+    What the rig depends on (parents, targets of its constraints and drivers) is evaluated along with it. Nothing that
+    is played here is seen in the user's scene: its frame and the rig's unkeyed pose stay as they are. To be used in a
+    ``with`` statement; the scene is gone afterwards.
+    """
+
+    def __init__(self, rig: bpy.types.Object, scene: bpy.types.Scene) -> None:
+        self.rig = rig
+        self._like = scene
+
+    def __enter__(self) -> Stage:
+        scene = bpy.data.scenes.new("Rigify IK/FK stage")
+        self._scene = scene
+        scene.render.fps, scene.render.fps_base = self._like.render.fps, self._like.render.fps_base
+        scene.render.frame_map_old = self._like.render.frame_map_old
+        scene.render.frame_map_new = self._like.render.frame_map_new
+        scene.collection.objects.link(self.rig)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        bpy.data.scenes.remove(self._scene)
+
+    def play(
+        self, frames: Iterable[int], bones: Sequence[str], values: Sequence[str] = ()
+    ) -> tuple[Poses, Mapping[str, NDArray[np.float64]]]:
+        """Evaluate the rig on `frames` and read the pose of `bones` and the properties at the data paths `values`.
+
+        Returns the poses and, by data path, the values (n,).
+        """
+        frames = list(frames)
+        poses = np.empty((len(frames), len(bones), 4, 4))
+        numbers = np.empty((len(frames), len(values)))
+        for row, frame in enumerate(frames):
+            self._scene.frame_set(frame)
+            seen = self.rig.evaluated_get(self._scene.view_layers[0].depsgraph)
+            pose_bones = seen.pose.bones
+            for column, name in enumerate(bones):
+                poses[row, column] = pose_bones[name].matrix
+            for column, path in enumerate(values):
+                numbers[row, column] = seen.path_resolve(path)
+        return (
+            {name: poses[:, column] for column, name in enumerate(bones)},
+            {path: numbers[:, column] for column, path in enumerate(values)},
+        )
