@@ -137,13 +137,31 @@ def to_eulers(rotations: Array, order: str, before: Array | None = None) -> Arra
     locked_first = sign * np.arctan2(-m[:, j, k], m[:, j, j])
     lock_sign = np.where(first[:, j] > 0, 1.0, -1.0) * sign
 
+    start = np.zeros(3) if before is None else np.asarray(before, float)
+    if (across < _GIMBAL).any():
+        return _one_by_one(first, second, across < _GIMBAL, (i, k), (locked_first, lock_sign), start)
+    candidates = np.stack([first, second])
+    steps = candidates[None, :, 1:] - candidates[:, None, :-1]  # from candidate, to candidate, frame, axis
+    cost = np.abs(_near(steps, np.zeros(3))).sum(axis=-1).transpose(2, 0, 1).tolist()
+    choice = [int(np.argmin(np.abs(_near(candidates[:, 0] - start, np.zeros(3))).sum(axis=-1)))]
+    for row in cost:
+        stay, change = row[choice[-1]][choice[-1]], row[choice[-1]][1 - choice[-1]]
+        choice.append(choice[-1] if stay <= change else 1 - choice[-1])
+    chosen = candidates[choice, np.arange(len(m))]
+    return np.unwrap(np.concatenate([start[None], chosen]), axis=0)[1:]
+
+
+def _one_by_one(
+    first: Array, second: Array, locked: NDArray[np.bool_], axes: tuple[int, int], sums: tuple[Array, Array], last: Array
+) -> Array:
+    """The nearest angles frame by frame, where some frames are at gimbal lock and depend on the one before."""
+    i, k = axes
     out = np.empty_like(first)
-    last = np.zeros(3) if before is None else np.asarray(before, float)
-    for n in range(len(m)):
-        if across[n] < _GIMBAL:
+    for n in range(len(first)):
+        if locked[n]:
             angles = first[n].copy()
             angles[k] = last[k]
-            angles[i] = locked_first[n] + lock_sign[n] * last[k]
+            angles[i] = sums[0][n] + sums[1][n] * last[k]
             last = _near(angles, last)
         else:
             one, two = _near(first[n], last), _near(second[n], last)

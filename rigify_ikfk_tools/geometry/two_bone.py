@@ -23,6 +23,8 @@ _UNIT = np.array([0.02, 0.3])
 """One step of (size, bend): both then move the middle joint by about the same."""
 _MOST = 3.0
 """Longest change in one correction, in steps."""
+_NOISE = 1e-4
+"""How far, in lengths of the limb, the solver's own tolerance may place the middle joint along the chord."""
 _BOUNDS = np.array([[0.5, -2.0], [3.0, 1.2]])
 _FIRST_GUESS = (1.01, -0.9)
 """Where a probe begins: near what Human's arms and legs need at middle reach."""
@@ -110,7 +112,7 @@ class Shape:
         self.wanted = np.stack([along, across], axis=1)
         count = len(along)
         self.unknowns = np.tile(np.array(_FIRST_GUESS) / _UNIT, (count, 1))
-        self.slopes = np.tile(np.array([[5e-4, 5e-4], [1e-2, 1e-3]]), (count, 1, 1))
+        self.slopes = np.tile(np.array([[1.2e-3, 4e-4], [2e-2, 2e-3]]), (count, 1, 1))
         self._last: tuple[Array, Array] | None = None
         self._step = np.zeros((count, 2))
         self.best = self.unknowns.copy()
@@ -132,8 +134,9 @@ class Shape:
         moved = self.unknowns[rows] - self._evaluated[rows]
         known = np.isfinite(moved).all(axis=1) & (np.linalg.norm(moved, axis=1) > 1e-9)
         surprise = residual - self.residuals[rows] - np.einsum("nij,nj->ni", self.slopes[rows], moved)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            update = surprise[:, :, None] * moved[:, None, :] / (moved * moved).sum(axis=1)[:, None, None]
+        # a short move tells little of the slopes, least along the chord, where they drown in the solver's tolerance
+        length = (moved * moved).sum(axis=1)[:, None, None]
+        update = surprise[:, :, None] * moved[:, None, :] / (length + np.array([[0.1], [1e-3]]))
         self.slopes[rows] += np.where(known[:, None, None], update, 0)
         self.residuals[rows], self._evaluated[rows] = residual, self.unknowns[rows]
         better = error < self.best_error[rows]
@@ -143,8 +146,8 @@ class Shape:
     def correct(self, rows: Array) -> None:
         """Move the unknowns of the frames `rows` to where the slopes say that the wanted figure is."""
         slopes, residual = self.slopes[rows], self.residuals[rows]
-        # damped least squares: where the two columns are nearly parallel the step stays short
-        damping = 1e-10 * np.eye(2)
+        # damped least squares: what the solver's tolerance may have made is not worth more than one step
+        damping = _NOISE**2 * np.eye(2)
         normal = np.swapaxes(slopes, 1, 2) @ slopes + damping
         step = -np.linalg.solve(normal, np.swapaxes(slopes, 1, 2) @ residual[:, :, None])[:, :, 0]
         length = np.linalg.norm(step, axis=1, keepdims=True)
@@ -160,14 +163,14 @@ class Shape:
         known = np.isfinite(self.best_error)
         self.unknowns[known] = self.best[known]
 
-    def spread(self, probed: Array, reach: Array) -> None:
-        """Give the frames that were not probed what the probed ones found, by how far the limb reaches.
+    def spread(self, probed: Array, bent: Array) -> None:
+        """Give the frames that were not probed what the probed ones found, by how far the limb is bent.
 
-        `probed` are indices of frames, `reach` (n,) is the chord's length in lengths of the wanted chain: with the
-        bones' lengths kept, size and bend depend on that number alone.
+        `probed` are indices of frames, `bent` (n,) is how far the wanted middle joint stands off the chord, in lengths
+        of the chain: with the bones' lengths kept, size and bend depend on that number alone.
         """
-        order = probed[np.argsort(reach[probed], kind="stable")]
-        rest = np.setdiff1d(np.arange(len(reach)), probed)
-        for target in (self.unknowns, self.slopes.reshape(len(reach), 4)):
+        order = probed[np.argsort(bent[probed], kind="stable")]
+        rest = np.setdiff1d(np.arange(len(bent)), probed)
+        for target in (self.unknowns, self.slopes.reshape(len(bent), 4)):
             for column in range(target.shape[1]):
-                target[rest, column] = np.interp(reach[rest], reach[order], target[order, column])
+                target[rest, column] = np.interp(bent[rest], bent[order], target[order, column])

@@ -23,8 +23,9 @@ from ..rigs.stage import Poses, Stage
 Array = NDArray[np.float64]
 Match = FkMatch | IkMatch
 
-_CORRECTIONS = 3
-"""Evaluations of the frames that are not there yet, before the proof."""
+_CORRECTIONS = 12
+_PLAYBACKS = 2.3
+"""Corrections of the frames that are not there yet: how often at most, and how many playbacks they may cost."""
 
 
 @dataclass
@@ -134,9 +135,11 @@ def _solve(stage: Stage, rewrite: Rewrite, matches: Sequence[Match]) -> None:
         if not any([match.try_out(step, probed) for match in matches]):
             break
         step += 1
+    left = _PLAYBACKS * len(rewrite.frames)
     for _ in range(_CORRECTIONS):
         waiting = np.flatnonzero(np.any([match.waiting for match in matches], axis=0))
-        if not len(waiting):
+        left -= len(waiting)
+        if not len(waiting) or left < 0:
             break
         _evaluate(stage, rewrite, matches, waiting)
         for match in matches:

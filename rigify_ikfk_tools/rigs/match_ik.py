@@ -17,7 +17,7 @@ from .stage import Poses
 Array = NDArray[np.float64]
 
 _PROBES = 5
-"""Frames of each limb on which the solver is tried first, spread over its reach."""
+"""Frames of each limb on which the solver is tried first, from the straightest to the most bent."""
 _PROBE_STEPS = 4
 _CLOSE = 2e-5
 """A middle joint nearer than this to its place, in lengths of the limb, needs no further correction."""
@@ -54,6 +54,7 @@ class IkMatch:
         self.heads, self.middles, self.targets = (pose[:, :3, 3] for pose in (upper, middle, end))
         self.count = len(self.heads)
         self.waiting = np.ones(self.count, bool)
+        self._written: dict[str, tuple[Array, Array | None]] = {}
         self._hinges = upper[:, :3, self.ik.hinge]
         self._end = end @ np.linalg.inv(rest_offset(self._bone(self.ik.end), self._bone(self.ik.result[2])))
         self._parents = {name: self._parent_poses(poses, name) for name in (self.ik.end, *self.ik.rolls)}
@@ -122,9 +123,10 @@ class IkMatch:
     def key(self, rewrite: Rewrite) -> None:
         """Write the controls' channels."""
         self._key(rewrite, self.ik.end, self._end)
-        still = np.tile(np.eye(4), (self.count, 1, 1))
         for name in self.ik.rolls:
-            key_basis(rewrite, self._bones[name], still)
+            if name not in self._written:
+                self._written[name] = (np.tile(np.eye(4), (self.count, 1, 1)), None)
+                key_basis(rewrite, self._bones[name], self._written[name][0])
         self._key(rewrite, self.ik.base, self._base_poses(), self._swing_poses)
         for name, wanted in self._tail.items():
             self._key(rewrite, name, wanted)
@@ -133,6 +135,10 @@ class IkMatch:
 
     def _key(self, rewrite: Rewrite, name: str, poses: Array, parents: Array | None = None) -> None:
         parents = self._parents[name] if parents is None else parents
+        written = self._written.get(name)
+        if written and np.array_equal(written[0], poses) and (parents is None or np.array_equal(written[1], parents)):
+            return
+        self._written[name] = (poses.copy(), None if parents is None else parents.copy())
         key_basis(rewrite, self._bones[name], basis_from_pose(self._bone(name), poses, parents), EVERYTHING)
 
     def _base_poses(self) -> Array:
@@ -164,12 +170,9 @@ class IkMatch:
     # Solving
 
     def probes(self) -> list[int]:
-        """Frames on which the solver is to be tried first: the nearest, the farthest and some between."""
-        order = np.argsort(self._reach(), kind="stable")
+        """Frames on which the solver is to be tried first: the straightest, the most bent and some between."""
+        order = np.argsort(self._wanted.across / self.total, kind="stable")
         return sorted({int(order[round(place)]) for place in np.linspace(0, self.count - 1, _PROBES)})
-
-    def _reach(self) -> Array:
-        return np.linalg.norm(self.targets - self.heads, axis=1) / self.total
 
     def saw(self, rows: Array, poses: Poses) -> None:
         """Take in what the evaluated rig shows on the frames `rows` with the present controls."""
@@ -209,12 +212,12 @@ class IkMatch:
         if step == 0:
             self.shape.nudge(rows, 0, 0.5)
         elif step == 1:
-            self.shape.nudge(rows, 1, 0.5)
+            self.shape.nudge(rows, 1, 1.0)
         elif step < _PROBE_STEPS:
             self.shape.correct(rows)
         else:
             self.shape.settle()
-            self.shape.spread(rows, self._reach())
+            self.shape.spread(rows, self._wanted.across / self.total)
             return False
         return True
 
