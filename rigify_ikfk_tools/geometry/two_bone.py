@@ -95,6 +95,17 @@ def base_rotations(frames: Array, turns: Array, bends: Array, hinge: int) -> Arr
     return frames @ about_axis(1, turns) @ about_axis(hinge, bends)
 
 
+def turn_and_bend(rotations: Array, hinge: int) -> tuple[Array, Array]:
+    """The opposite of `base_rotations` in the chord frame: turns and bends (n,) of orientations (n, 3, 3)."""
+    if hinge == 0:
+        turns = np.arctan2(-rotations[:, 2, 0], rotations[:, 0, 0])
+    else:
+        turns = np.arctan2(rotations[:, 0, 2], rotations[:, 2, 2])
+    bent = about_axis(1, -turns) @ rotations
+    j, k = (hinge + 1) % 3, (hinge + 2) % 3
+    return turns, np.arctan2(bent[:, k, j], bent[:, j, j])
+
+
 def wrapped(angles: Array) -> Array:
     """The same angles (n,) between -pi and pi."""
     return angles - 2 * np.pi * np.round(angles / (2 * np.pi))
@@ -113,12 +124,16 @@ class Shape:
         count = len(along)
         self.unknowns = np.tile(np.array(_FIRST_GUESS) / _UNIT, (count, 1))
         self.slopes = np.tile(np.array([[1.2e-3, 4e-4], [2e-2, 2e-3]]), (count, 1, 1))
-        self._last: tuple[Array, Array] | None = None
-        self._step = np.zeros((count, 2))
+        self._known = np.zeros(count, bool)
         self.best = self.unknowns.copy()
         self.best_error = np.full(count, np.inf)
         self.residuals = np.zeros((count, 2))
         self._evaluated = np.full((count, 2), np.nan)
+
+    def start(self, rows: NDArray[np.bool_], sizes: Array, bends: Array) -> None:
+        """Begin from known unknowns where `rows` (n,) says so."""
+        self.unknowns = np.where(rows[:, None], np.stack([sizes, bends], axis=1) / _UNIT, self.unknowns)
+        self._known = rows
 
     @property
     def size(self) -> Array:
@@ -170,7 +185,7 @@ class Shape:
         of the chain: with the bones' lengths kept, size and bend depend on that number alone.
         """
         order = probed[np.argsort(bent[probed], kind="stable")]
-        rest = np.setdiff1d(np.arange(len(bent)), probed)
+        rest = np.setdiff1d(np.flatnonzero(~self._known), probed)
         for target in (self.unknowns, self.slopes.reshape(len(bent), 4)):
             for column in range(target.shape[1]):
                 target[rest, column] = np.interp(bent[rest], bent[order], target[order, column])

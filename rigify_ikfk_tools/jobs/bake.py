@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import bpy
@@ -18,7 +18,7 @@ from ..rigs.fcurves import CONSTANT, Rewrite
 from ..rigs.limbs import FK, SIDES, SLIDER_VALUE, Limb, pick_limbs
 from ..rigs.match_fk import FkMatch
 from ..rigs.match_ik import IkMatch
-from ..rigs.stage import Poses, Stage
+from ..rigs.stage import Played, Poses, Stage
 
 Array = NDArray[np.float64]
 Match = FkMatch | IkMatch
@@ -113,17 +113,25 @@ def bake(
     matches = [FkMatch(rig, limb) if side == FK else IkMatch(rig, limb) for limb, side in sides]
 
     with Stage(rig, scene) as stage, Rewrite(rig, frames) as rewrite:
-        seen, values = stage.play(frames, sorted(set.union(*(m.reads for m in matches))), sorted(set.union(*(m.values for m in matches))))
+        seen = _see(stage, frames, matches)
         for match in matches:
-            match.begin(seen, dict(values))
+            match.begin(seen)
         if set_slider:
             for limb, side in sides:
                 _key_slider(rewrite, rig, limb, side)
         _solve(stage, rewrite, matches)
-        report = _prove(stage, sides, seen, frames, tolerance_mm)
+        report = _prove(stage, sides, seen.poses, frames, set_slider, tolerance_mm)
     report.rig = rig.name
     report.seconds = time.perf_counter() - started
     return report
+
+
+def _see(stage: Stage, frames: Iterable[int], matches: Sequence[Match]) -> Played:
+    reads, bases, values = (
+        sorted({name for match in matches for name in names(match)})
+        for names in (lambda match: match.reads, lambda match: match.bases, lambda match: match.values)
+    )
+    return stage.play(frames, reads, bases=bases, values=values)
 
 
 def _solve(stage: Stage, rewrite: Rewrite, matches: Sequence[Match]) -> None:
@@ -151,9 +159,9 @@ def _solve(stage: Stage, rewrite: Rewrite, matches: Sequence[Match]) -> None:
 
 def _evaluate(stage: Stage, rewrite: Rewrite, matches: Sequence[Match], rows: Array) -> None:
     _write(rewrite, matches)
-    poses, _ = stage.play((rewrite.frames[row] for row in rows), sorted(set.union(*(match.reads for match in matches))))
+    seen = _see(stage, (rewrite.frames[row] for row in rows), matches)
     for match in matches:
-        match.saw(rows, poses)
+        match.saw(rows, seen.poses)
 
 
 def _write(rewrite: Rewrite, matches: Sequence[Match]) -> None:
@@ -167,22 +175,27 @@ def _key_slider(rewrite: Rewrite, rig: bpy.types.Object, limb: Limb, side: str) 
     rewrite.set((limb.slider.path, 0), values, static=limb.slider.value(rig), group=limb.slider.bone, interpolation=CONSTANT)
 
 
-def _prove(stage: Stage, sides: Sequence[tuple[Limb, str]], before: Poses, frames: range, tolerance_mm: float) -> BakeReport:
-    """Play the shot once more and compare what the baked side shows with what was seen."""
-    results = [bone for limb, side in sides for bone in limb.result(side)]
-    after, _ = stage.play(frames, results)
+def _prove(
+    stage: Stage, sides: Sequence[tuple[Limb, str]], before: Poses, frames: range, switched: bool, tolerance_mm: float
+) -> BakeReport:
+    """Play the shot once more and compare what is seen now with what was seen before.
+
+    Where the sliders were left alone the baked side may be invisible: then the bones that it would show are compared.
+    """
+    shown = {limb.name: limb.visible if switched else limb.result(side) for limb, side in sides}
+    after = stage.play(frames, [bone for bones in shown.values() for bone in bones]).poses
     report = BakeReport(job="bake", first_frame=frames[0], last_frame=frames[-1], tolerance_mm=tolerance_mm)
     size = np.array(stage.rig.matrix_world)[:3, :3]
     for limb, side in sides:
-        report.limbs.append(_limb_error(limb, side, before, after, frames, float(np.cbrt(abs(np.linalg.det(size)))), tolerance_mm))
+        report.limbs.append(_limb_error(limb, side, before, [after[name] for name in shown[limb.name]], frames, float(np.cbrt(abs(np.linalg.det(size)))), tolerance_mm))
     report.notes.extend(_notes(report))
     return report
 
 
 def _limb_error(
-    limb: Limb, side: str, before: Poses, after: Poses, frames: range, size: float, tolerance_mm: float
+    limb: Limb, side: str, before: Poses, after: Sequence[Array], frames: range, size: float, tolerance_mm: float
 ) -> LimbError:
-    pairs = [(before[seen], after[result]) for seen, result in zip(limb.visible, limb.result(side), strict=True)]
+    pairs = [(before[name], poses) for name, poses in zip(limb.visible, after, strict=True)]
     places = np.stack([1e3 * size * np.linalg.norm(a[:, :3, 3] - b[:, :3, 3], axis=1) for a, b in pairs])
     turns = np.stack([np.degrees(angle_between(_turn(a), _turn(b))) for a, b in pairs[2:]])
     bone, row = np.unravel_index(np.argmax(places), places.shape)

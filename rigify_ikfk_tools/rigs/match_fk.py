@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .controls import basis_from_pose, key_basis
 from .fcurves import Rewrite
 from .limbs import Limb
-from .stage import Poses
+from .stage import Played, Poses
 
 Array = NDArray[np.float64]
 
@@ -27,13 +27,15 @@ class FkMatch:
         self.limb = limb
         self._bones = rig.pose.bones
         self.reads = {*limb.visible, *limb.fk, *(p.name for p in map(self._parent, limb.fk) if p)}
+        self.bases: set[str] = set()
         self.values: set[str] = set()
 
     def _parent(self, control: str) -> bpy.types.PoseBone | None:
         return self._bones[control].parent
 
-    def begin(self, poses: Poses, values: dict[str, Array]) -> None:
+    def begin(self, seen: Played) -> None:
         """Take the visible poses as wanted, and foresee the parents."""
+        poses = seen.poses
         self.wanted = dict(zip(self.limb.fk, (poses[name] for name in self.limb.visible), strict=True))
         count = len(poses[self.limb.fk[0]])
         self.waiting = np.ones(count, bool)
@@ -43,14 +45,14 @@ class FkMatch:
             if parent is None:
                 continue
             before = next((b.name for b in (parent, *parent.parent_recursive) if b.name in self.wanted), None)
-            seen = poses[parent.name].copy()
+            foreseen = poses[parent.name].copy()
             if before == parent.name:
-                seen = self.wanted[before]
+                foreseen = self.wanted[before]
             elif before is not None:
-                moved = self.wanted[before] @ np.linalg.inv(poses[before]) @ seen
-                seen[:, :3, :3] = _with_lengths_of(moved[:, :3, :3], seen[:, :3, :3])
-                seen[:, :3, 3] = moved[:, :3, 3]
-            self._parents[control] = seen
+                moved = self.wanted[before] @ np.linalg.inv(poses[before]) @ foreseen
+                foreseen[:, :3, :3] = _with_lengths_of(moved[:, :3, :3], foreseen[:, :3, :3])
+                foreseen[:, :3, 3] = moved[:, :3, 3]
+            self._parents[control] = foreseen
 
     def probes(self) -> list[int]:
         """No frame has to be tried beforehand."""

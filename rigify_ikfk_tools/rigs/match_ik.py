@@ -12,7 +12,7 @@ from ..geometry.rotations import shortest_arc, split_scale
 from .controls import EVERYTHING, LOCATION, basis_from_pose, key_basis, pose_from_basis, rest_offset
 from .fcurves import Rewrite
 from .limbs import Limb
-from .stage import Poses
+from .stage import Played, Poses
 
 Array = NDArray[np.float64]
 
@@ -21,6 +21,9 @@ _PROBES = 5
 _PROBE_STEPS = 4
 _CLOSE = 2e-5
 """A middle joint nearer than this to its place, in lengths of the limb, needs no further correction."""
+
+_SOLVER_TOLERANCE = 5e-4
+"""How far the solver may leave the end of the chain from its target, in lengths of the limb."""
 
 
 class IkMatch:
@@ -44,13 +47,18 @@ class IkMatch:
         if self._tracks:
             parents.add(self._swing.parent)
         self.reads = {*limb.visible, *self.ik.result, *controls, *(bone.name for bone in parents if bone)}
+        self.bases = {self.ik.base}
         self.values = {self.ik.pole_switch.path} if self.ik.pole_switch else set()
         self._rest_length = (middle.bone.head_local - base.bone.head_local).length
         self._rest_length += (target.bone.head_local - middle.bone.head_local).length
 
-    def begin(self, poses: Poses, values: dict[str, Array]) -> None:
+    def begin(self, seen: Played) -> None:
         """Take the visible poses as wanted, and foresee the controls."""
+        poses = seen.poses
         upper, middle, end = (poses[name] for name in self.limb.visible[:3])
+        self._fits = self._fitting(poses)
+        # the visible end hangs on the middle bone, which the solver brings near the target only: keep the target itself
+        end = np.where(self._fits[:, None, None], poses[self.ik.result[2]], end)
         self.heads, self.middles, self.targets = (pose[:, :3, 3] for pose in (upper, middle, end))
         self.count = len(self.heads)
         self.waiting = np.ones(self.count, bool)
@@ -67,14 +75,14 @@ class IkMatch:
             self._parents[name] = None if parent is None else carried @ parent
         self._poled = np.zeros(self.count, bool)
         if self.ik.pole_switch:
-            self._poled = values[self.ik.pole_switch.path] > 0.5
-        self._begin_solving(poses)
+            self._poled = seen.values[self.ik.pole_switch.path] > 0.5
+        self._begin_solving(seen)
 
-    def _begin_solving(self, poses: Poses) -> None:
+    def _begin_solving(self, seen: Played) -> None:
         base, middle = self._bone(self.ik.base), self._bone(self.ik.result[1])
         self.total = np.linalg.norm(self.middles - self.heads, axis=1) + np.linalg.norm(self.targets - self.middles, axis=1)
         self.total = np.maximum(self.total, 1e-9)
-        self._place_base(self._foreseen_swing(poses))
+        self._place_base(self._foreseen_swing(seen.poses))
         rest = np.array(base.matrix_local)[:3, :3]
         to_end = np.array(self._bone(self.ik.result[2]).head_local - middle.head_local)
         self._offset = np.full(self.count, two_bone.bend_angle_at_rest(rest, to_end))
@@ -82,7 +90,29 @@ class IkMatch:
         self.turns = two_bone.wrapped(self._goal - self._offset)
         self.pole_angles = self._goal.copy()
         self.shape = two_bone.Shape(self._wanted.along / self.total, self._wanted.across / self.total)
-        self.error = np.full(self.count, np.inf)
+        self._keep_what_fits(seen)
+
+    def _fitting(self, poses: Poses) -> NDArray[np.bool_]:
+        """The frames (n,) on which the IK side shows the visible pose already."""
+        pairs = list(zip(self.limb.visible, self.ik.result, strict=True))[:3]
+        off = [np.linalg.norm(poses[seen][:, :3, 3] - poses[result][:, :3, 3], axis=1) for seen, result in pairs]
+        joints = np.max(off[:2], axis=0) < _CLOSE * self._rest_length
+        return joints & (off[2] < _SOLVER_TOLERANCE * self._rest_length)
+
+    def _keep_what_fits(self, seen: Played) -> None:
+        """Start from the present controls on frames where the IK side shows the wanted joints already."""
+        poses = seen.poses
+        fits = self._fits
+        swing = None if self._swing is None else poses[self._swing.name]
+        start = pose_from_basis(self._bone(self.ik.base), seen.bases[self.ik.base], swing)
+        turn, scale = split_scale(start[:, :3, :3])
+        angles, bends = two_bone.turn_and_bend(np.swapaxes(self._frames, 1, 2) @ turn, self.ik.hinge)
+        sizes = np.abs(scale).prod(axis=1) ** (1 / 3) * self._rest_length / self.total
+        self.turns = np.where(fits, angles, self.turns)
+        self.shape.start(fits, sizes, bends)
+        if self.ik.pole:
+            pole = two_bone.figure(self._frames, self.heads, poses[self.ik.pole][:, :3, 3])
+            self.pole_angles = np.where(fits, pole.angle, self.pole_angles)
 
     def _bone(self, name: str) -> bpy.types.Bone:
         return self._bones[name].bone
@@ -171,8 +201,9 @@ class IkMatch:
 
     def probes(self) -> list[int]:
         """Frames on which the solver is to be tried first: the straightest, the most bent and some between."""
-        order = np.argsort(self._wanted.across / self.total, kind="stable")
-        return sorted({int(order[round(place)]) for place in np.linspace(0, self.count - 1, _PROBES)})
+        open_ = np.flatnonzero(~self._fits)
+        order = open_[np.argsort((self._wanted.across / self.total)[open_], kind="stable")]
+        return sorted({int(order[round(place)]) for place in np.linspace(0, len(order) - 1, _PROBES)}) if len(order) else []
 
     def saw(self, rows: Array, poses: Poses) -> None:
         """Take in what the evaluated rig shows on the frames `rows` with the present controls."""
@@ -188,7 +219,6 @@ class IkMatch:
         middles = poses[self.ik.result[1]][:, :3, 3]
         seen = two_bone.figure(self._frames[rows], heads, middles)
         error = np.linalg.norm(middles - self.middles[rows], axis=1) / self.total[rows]
-        self.error[rows] = error
         self.shape.saw(rows, seen.along / self.total[rows], seen.across / self.total[rows], error)
         self._turn(rows, seen)
         self.waiting[rows] = error > _CLOSE

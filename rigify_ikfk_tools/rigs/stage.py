@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 
 import bpy
@@ -12,6 +13,17 @@ from numpy.typing import NDArray
 
 Poses = dict[str, NDArray[np.float64]]
 """Pose matrices (n, 4, 4) in armature space by bone name, one for each frame."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """What a rig showed on n frames."""
+
+    poses: Poses
+    bases: Poses
+    """Basis matrices (n, 4, 4), before constraints and IK, by bone name."""
+    values: dict[str, NDArray[np.float64]]
+    """Properties (n,) by data path."""
 
 
 class Stage:
@@ -38,15 +50,11 @@ class Stage:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         bpy.data.scenes.remove(self._scene)
 
-    def play(
-        self, frames: Iterable[int], bones: Sequence[str], values: Sequence[str] = ()
-    ) -> tuple[Poses, Mapping[str, NDArray[np.float64]]]:
-        """Evaluate the rig on `frames` and read the pose of `bones` and the properties at the data paths `values`.
-
-        Returns the poses and, by data path, the values (n,).
-        """
+    def play(self, frames: Iterable[int], bones: Sequence[str], *, bases: Sequence[str] = (), values: Sequence[str] = ()) -> Played:
+        """Evaluate the rig on `frames`; read the pose of `bones`, the basis of `bases` and the properties at `values`."""
         frames = list(frames)
         poses = np.empty((len(frames), len(bones), 4, 4))
+        locals_ = np.empty((len(frames), len(bases), 4, 4))
         numbers = np.empty((len(frames), len(values)))
         for row, frame in enumerate(frames):
             self._scene.frame_set(frame)
@@ -54,9 +62,12 @@ class Stage:
             pose_bones = seen.pose.bones
             for column, name in enumerate(bones):
                 poses[row, column] = pose_bones[name].matrix
+            for column, name in enumerate(bases):
+                locals_[row, column] = pose_bones[name].matrix_basis
             for column, path in enumerate(values):
                 numbers[row, column] = seen.path_resolve(path)
-        return (
+        return Played(
             {name: poses[:, column] for column, name in enumerate(bones)},
+            {name: locals_[:, column] for column, name in enumerate(bases)},
             {path: numbers[:, column] for column, path in enumerate(values)},
         )
