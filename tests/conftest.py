@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What every test may ask for: an empty scene, and rigs that the real Rigify has made.
+
+Blender is imported inside the fixtures only, so that tests of pure geometry run where there is none.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    import bpy
+
+
+def _start_empty() -> None:
+    import bpy
+
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+
+
+def _enable_rigify() -> None:
+    import addon_utils
+
+    if addon_utils.enable("rigify", default_set=True) is None:
+        pytest.fail("this Blender comes without Rigify, which the tests need")
+
+
+@pytest.fixture
+def empty_scene() -> bpy.types.Scene:
+    """The scene of a new file under factory settings, nothing in it; Rigify is off, as a new user has it."""
+    import bpy
+
+    _start_empty()
+    return bpy.context.scene
+
+
+@pytest.fixture(scope="session")
+def _stock_files(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Generate each stock rig once in a session: Human costs some seconds, opening the saved file hundredths."""
+    folder = tmp_path_factory.mktemp("stock")
+
+    def file_of(kind: str) -> Path:
+        import bpy
+
+        path = folder / f"{kind}.blend"
+        if not path.exists():
+            _start_empty()
+            _enable_rigify()
+            getattr(bpy.ops.object, f"armature_{kind}_metarig_add")()
+            bpy.ops.pose.rigify_generate()
+            bpy.ops.wm.save_as_mainfile(filepath=str(path))
+        return path
+
+    return file_of
+
+
+@pytest.fixture
+def generate_stock(_stock_files: Callable[[str], Path], tmp_path: Path) -> Callable[[str], bpy.types.Object]:
+    """A function: `generate_stock("human")` or `("basic_human")` gives Rigify's stock rig in a scene of its own.
+
+    The rig is active and selected in object mode, Rigify is on, and the meta-rig it came from is the object named
+    ``metarig``. Each call opens a file of its own in `tmp_path`, so objects from an earlier call are gone.
+    """
+
+    def generate(kind: str = "basic_human") -> bpy.types.Object:
+        import bpy
+
+        path = shutil.copy(_stock_files(kind), tmp_path)
+        _start_empty()
+        _enable_rigify()
+        bpy.ops.wm.open_mainfile(filepath=str(path), load_ui=False, use_scripts=False)
+        return bpy.context.object
+
+    return generate
