@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where the joints of a standing humanoid lie, read from its surface alone.
+
+The tips of feet and hands are the places farthest from the crown of the head along the surface; rings around each limb
+give its middle; joints lie at shares of the ways between the tips. Shares and offsets are medians of true joints over
+bodies of all ages, builds and poses; ``benchmarks/fit_statistics.py`` derives them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .sections import CentreLine, Slice, centre_line, slices
+from .surface import Surface, build_surface
+
+Array = NDArray[np.float64]
+Points = dict[str, Array]
+
+SIDES = {"L": 1.0, "R": -1.0}
+FINGERS = ("thumb", "f_index", "f_middle", "f_ring", "f_pinky")
+
+# Shares of the way from one middle finger's tip to the other's.
+_WRIST, _ELBOW, _SHOULDER = 0.114, 0.25, 0.375
+# Lengths from the tip of the toes, in heights of the body; the knee in shares of the way to the crotch.
+_BALL, _ANKLE, _KNEE = 0.048, 0.115, 0.636
+# Offsets outward, backward and up from the middle of the limb, in heights.
+_OFFSETS = {
+    "elbow": (0.0013, 0.0065, 0.0),
+    "shoulder": (-0.0115, -0.0015, 0.0195),
+    "toe_ball": (-0.0016, 0.0020, -0.0041),
+    "ankle": (-0.0030, -0.0022, 0.0),
+    "knee": (0.0020, -0.0030, 0.0),
+}
+# From the crotch: hip outward, backward, up; pelvis up, in heights.
+_HIP, _PELVIS = (0.063, 0.019, 0.050), 0.056
+# From the narrowest place of the neck: up, in heights of what lies above it; backward from its middle, in heights.
+_NECK_BASE, _HEAD_BASE, _CHIN = (-0.25, 0.033), (0.28, 0.010), (-0.06, 0.0)
+_CLAVICLE = (0.014, -0.010, -0.043)
+_SHOULDER_FROM_NECK = (0.101, -0.007, -0.055)
+# Hand, in lengths from wrist to the middle finger's tip: along the hand, toward the thumb, toward the palm.
+_HAND = {
+    "thumb": ((0.194, 0.135, -0.03), (0.543, 0.417, 0.19)),
+    "f_index": ((0.545, 0.161, -0.09), (0.929, 0.233, 0.02)),
+    "f_middle": ((0.541, 0.016, -0.11), (1.0, 0.0, 0.02)),
+    "f_ring": ((0.516, -0.091, -0.10), (0.93, -0.182, 0.02)),
+    "f_pinky": ((0.474, -0.192, -0.06), (0.749, -0.284, 0.045)),
+}
+_SYMMETRIC = 0.02
+"""Left and right nearer than this to mirror images, in heights, are made so."""
+
+
+class UnreadableBody(ValueError):
+    """The surface is no standing humanoid, and the text says what was missed."""
+
+
+@dataclass(frozen=True)
+class Body:
+    """What was read from a surface."""
+
+    landmarks: Points
+    """Place (3,) of each landmark in the space of the vertices."""
+    axes: Array
+    """Rotation (3, 3) into the body's own axes: its rows point left, backward and up."""
+    height: float
+    """From the ground to the crown."""
+    symmetric: bool
+
+
+def read_body(vertices: Array, triangles: NDArray[np.int64]) -> Body:
+    """Find the landmarks of a standing humanoid in vertices (n, 3) and triangles (m, 3), in any place, size and facing.
+
+    Raises UnreadableBody when no way to stand it up shows a head, two feet and two hands.
+    """
+    try:
+        surface, _ = build_surface(np.asarray(vertices, float), np.asarray(triangles, np.int64))
+    except ValueError as error:
+        raise UnreadableBody("the mesh has no faces with an area") from error
+    first: UnreadableBody | None = None
+    for up in ((0, 0, 1), (0, 1, 0), (0, -1, 0), (1, 0, 0), (-1, 0, 0), (0, 0, -1)):
+        try:
+            return _Reader(surface, np.array(up, float)).body()
+        except UnreadableBody as problem:
+            first = first or problem
+    assert first is not None
+    raise first
+
+
+@dataclass(frozen=True)
+class _Limb:
+    """The tip of a hand or foot, and the ways along the surface from it."""
+
+    tip: int
+    ways: Array
+
+
+class _Reader:
+    """Reads a surface that stands up along a given axis."""
+
+    def __init__(self, surface: Surface, up: Array) -> None:
+        self.surface = Surface(surface.points @ _any_axes(up).T, surface.triangles, surface.edges)
+        self._turn = _any_axes(up)
+        self._used = np.zeros(len(surface.points), bool)
+        self._used[surface.triangles] = True
+        ground = self._points[self._used][:, 2].min()
+        self.height = float(self._points[self._used][:, 2].max() - ground)
+        if self.height <= 0:
+            raise UnreadableBody("the mesh is flat")
+        self._ground = ground
+
+    @property
+    def _points(self) -> Array:
+        return self.surface.points
+
+    def body(self) -> Body:
+        """The landmarks. Raises UnreadableBody."""
+        self._find_tips()
+        self._face_front()
+        shoulders = {side: self._shoulder(which, side) for which, side in enumerate(SIDES)}
+        marks = dict(self._legs()) | dict(self._trunk(shoulders))
+        marks |= dict(self._arms(marks, shoulders))
+        marks = dict(sorted(marks.items()))
+        symmetric = _is_symmetric(marks, self.height)
+        if symmetric:
+            marks = _symmetrised(marks)
+        for side in SIDES:
+            marks |= self._fingers(marks, side)
+        axes = self._front @ self._turn
+        return Body({name: place @ axes for name, place in marks.items()}, axes, self.height, symmetric)
+
+    # Tips and facing
+
+    def _find_tips(self) -> None:
+        self._crown = int(np.argmax(np.where(self._used, self._points[:, 2], -np.inf)))
+        self._from_crown = self.surface.distances(self._crown)
+        nearest, limbs = self._from_crown, []
+        for _ in range(4):
+            tip = int(np.argmax(np.where(self._used & np.isfinite(nearest), nearest, -1)))
+            limbs.append(_Limb(tip, self.surface.distances(tip)))
+            nearest = np.minimum(nearest, limbs[-1].ways)
+        limbs.sort(key=lambda limb: self._level(limb.tip))
+        self._feet, self._hands = limbs[:2], limbs[2:]
+        self._check_tips()
+
+    def _level(self, point: int) -> float:
+        return float(self._points[point, 2] - self._ground) / self.height
+
+    def _check_tips(self) -> None:
+        if max(self._level(foot.tip) for foot in self._feet) > 0.2:
+            raise UnreadableBody("no two feet were found near the ground")
+        if min(self._level(hand.tip) for hand in self._hands) < 0.15:
+            raise UnreadableBody("no two hands were found above the feet; four limbs reach the ground")
+        for what, (one, other) in (("legs", self._feet), ("arms", self._hands)):
+            ways = sorted((self._from_crown[one.tip], self._from_crown[other.tip]))
+            if ways[0] < 0.75 * ways[1]:
+                raise UnreadableBody(f"the two {what} are of very different length")
+        if not 0.6 < self._span() / self.height < 1.8:
+            raise UnreadableBody("what looks like arms is too long or too short for the height")
+
+    def _span(self) -> float:
+        return float(self._hands[0].ways[self._hands[1].tip])
+
+    def _face_front(self) -> None:
+        """Turn the surface so that X points to the body's left, Y backward."""
+        ahead = np.zeros(3)
+        for foot in self._feet:
+            line = self._leg_line(foot, 0.2 * self.height)
+            step = self._points[foot.tip] - line.at(_ANKLE * self.height)
+            step[2] = 0
+            if np.linalg.norm(step) > 0.03 * self.height:
+                ahead += step / np.linalg.norm(step)
+        if np.linalg.norm(ahead) < 0.3:
+            raise UnreadableBody("the feet do not show which way the body faces")
+        back = -ahead / np.linalg.norm(ahead)
+        self._front = np.array([np.cross(back, [0, 0, 1]), back, [0, 0, 1]])
+        self.surface = Surface(self._points @ self._front.T, self.surface.triangles, self.surface.edges)
+        self._feet = self._left_first(self._feet, [self._leg_line(foot, 0.3 * self.height) for foot in self._feet])
+        self._hands = self._left_first(self._hands, [self._arm_line(n) for n in (0, 1)])
+        if self._thickness() > 0.45:
+            raise UnreadableBody("what looks like limbs is as thick as a trunk")
+
+    def _left_first(self, limbs: list[_Limb], lines: list[CentreLine]) -> list[_Limb]:
+        return limbs if lines[0].middles[-1, 0] > lines[1].middles[-1, 0] else limbs[::-1]
+
+    def _thickness(self) -> float:
+        """Girth of the thickest forearm or shin, in heights."""
+        girths = []
+        for foot in self._feet:
+            girths.append(self._girth(foot.ways, self._from_crown, foot.tip, 0.25 * self.height))
+        for hand, other in (self._hands, self._hands[::-1]):
+            girths.append(self._girth(hand.ways, other.ways, hand.tip, 0.18 * self._span()))
+        return max(girths) / self.height
+
+    def _girth(self, ways: Array, far: Array, tip: int, length: float) -> float:
+        field = np.nan_to_num((ways + far[tip] - far) / 2, posinf=0, neginf=0)
+        near = np.isfinite(ways) & (ways < 1.6 * length)
+        _, pieces = self.surface.contour(field, length, near[self.surface.triangles].all(axis=1))
+        return float(np.linalg.norm(pieces, axis=1).sum())
+
+    def _leg_line(self, foot: _Limb, upto: float) -> CentreLine:
+        return centre_line(self.surface, foot.ways, self._from_crown, foot.tip, upto)
+
+    def _arm_line(self, which: int) -> CentreLine:
+        hand, other = self._hands[which], self._hands[1 - which]
+        return centre_line(self.surface, hand.ways, other.ways, hand.tip, 0.39 * self._span())
+
+    # Joints
+
+    def _offset(self, name: str, side: str) -> Array:
+        return np.array(_OFFSETS[name]) * [SIDES[side], 1, 1] * self.height
+
+    def _crotch(self) -> tuple[Array, float]:
+        """The lowest place between the legs, and how far it is from the tips of the toes."""
+        left, right = (foot.ways for foot in self._feet)
+        a, b = self.surface.edges.T
+        between = (left[a] < right[a]) != (left[b] < right[b])
+        if not between.any():
+            raise UnreadableBody("no crotch was found between the legs")
+        ways = np.minimum(left, right)
+        length = np.where(between, np.maximum(ways[a], ways[b]), np.inf)
+        edge = int(np.argmin(length))
+        return self._points[self.surface.edges[edge]].mean(axis=0), float(length[edge])
+
+    def _legs(self) -> Iterator[tuple[str, Array]]:
+        crotch, inner = self._crotch()
+        if not 0.15 < (crotch[2] - self._ground) / self.height < 0.7:
+            raise UnreadableBody("no crotch was found between the legs")
+        yield "spine_base", crotch + [0, 0.015 * self.height, 0]
+        yield "pelvis", crotch + [0, _HIP[1] * self.height, _PELVIS * self.height]
+        for side, foot in zip(SIDES, self._feet, strict=True):
+            line = self._leg_line(foot, 0.75 * inner)
+            knee = _KNEE * inner
+            ankle = line.at(_ANKLE * self.height) + self._offset("ankle", side)
+            ball = line.at(_BALL * self.height) + self._offset("toe_ball", side)
+            yield f"ankle.{side}", ankle
+            yield f"toe_ball.{side}", ball
+            yield f"toe_tip.{side}", self._toe_tip(foot, ankle, ball)
+            yield f"knee.{side}", line.at(knee) + self._offset("knee", side)
+            yield f"hip.{side}", crotch + np.array(_HIP) * [SIDES[side], 1, 1] * self.height
+
+    def _toe_tip(self, foot: _Limb, ankle: Array, ball: Array) -> Array:
+        """As far forward as the toes reach, on the line from the ankle through the ball of the foot."""
+        ahead = (ball - ankle) * [1, 1, 0]
+        ahead = ahead / max(float(np.linalg.norm(ahead)), 1e-9)
+        toes = self._points[self._used & (foot.ways < 0.12 * self.height)]
+        reach = float(((toes - ball) @ ahead).max())
+        tip = ball + ahead * 0.97 * reach
+        tip[2] = self._points[foot.tip, 2] + 0.005 * self.height
+        return tip
+
+    def _trunk(self, shoulders: Points) -> Iterator[tuple[str, Array]]:
+        neck = self._neck()
+        above = self._points[self._crown, 2] - neck.height
+        for name, (up, back) in (("neck_base", _NECK_BASE), ("head_base", _HEAD_BASE)):
+            level = neck.height + up * above
+            if name == "neck_base":  # two independent guesses, from the neck and from the shoulders
+                level = (level + np.mean([place[2] for place in shoulders.values()]) - _SHOULDER_FROM_NECK[2] * self.height) / 2
+            yield name, np.array([neck.middle[0], neck.middle[1] + back * self.height, level])
+        yield "chin", np.array([neck.middle[0], neck.low[1], neck.height + _CHIN[0] * above])
+        yield "head_top", np.array([neck.middle[0], neck.middle[1] + 0.015 * self.height, self._points[self._crown, 2]])
+
+    def _neck(self) -> Slice:
+        """The narrowest slice between shoulders and head."""
+        arms = [self._arm_line(n).at(_SHOULDER * self._span()) for n in (0, 1)]
+        bottom = float(np.mean([arm[2] for arm in arms])) + 0.02 * self.height
+        top = self._points[self._crown, 2]
+        free = np.minimum(self._hands[0].ways, self._hands[1].ways) > 0.36 * self._span()
+        cuts = slices(self.surface, np.linspace(bottom, top - 0.02 * (top - bottom), 60), free[self.surface.triangles].all(axis=1))
+        if len(cuts) < 10:
+            raise UnreadableBody("no neck and head were found above the shoulders")
+        widths = np.array([cut.width for cut in cuts])
+        head = len(cuts) // 3 + int(np.argmax(widths[len(cuts) // 3 :]))
+        narrowest = head
+        for place in range(head, -1, -1):
+            if widths[place] < widths[narrowest]:
+                narrowest = place
+            elif widths[place] > 1.2 * widths[narrowest] and widths[narrowest] < 0.9 * widths[head]:
+                break  # below come the shoulders, whose slices may be cut short where an arm was left out
+        return cuts[narrowest]
+
+    def _shoulder(self, which: int, side: str) -> Array:
+        """The shoulder as the arm shows it."""
+        return self._arm_line(which).at(_SHOULDER * self._span()) + self._offset("shoulder", side)
+
+    def _arms(self, marks: Points, shoulders: Points) -> Iterator[tuple[str, Array]]:
+        neck, span = marks["neck_base"], self._span()
+        for which, side in enumerate(SIDES):
+            mirror = np.array([SIDES[side], 1, 1])
+            line = self._arm_line(which)
+            from_neck = neck + np.array(_SHOULDER_FROM_NECK) * mirror * self.height
+            yield f"clavicle.{side}", neck + np.array(_CLAVICLE) * mirror * self.height
+            yield f"shoulder.{side}", (shoulders[side] + from_neck) / 2
+            yield f"elbow.{side}", line.at(_ELBOW * span) + self._offset("elbow", side)
+            yield f"wrist.{side}", line.at(_WRIST * span)
+            yield f"f_middle_tip.{side}", self._points[self._hands[which].tip]
+
+    def _fingers(self, marks: Points, side: str) -> Points:
+        """Fingers by proportion, in the plane in which the hand is flat."""
+        wrist, tip = marks[f"wrist.{side}"], marks[f"f_middle_tip.{side}"]
+        hand = self._hands["LR".index(side)]
+        points = self._points[np.isfinite(hand.ways) & (hand.ways < 0.1 * self._span()) & self._used]
+        along = (tip - wrist) / np.linalg.norm(tip - wrist)
+        flat = points - points.mean(axis=0)
+        flat = flat - np.outer(flat @ along, along)
+        thin = np.linalg.eigh(flat.T @ flat)[1][:, 1] if len(points) > 3 else np.array([0, 0, 1.0])
+        thumb = np.cross(along, thin)
+        thumb = thumb * (-1 if thumb[1] > 0 else 1) / np.linalg.norm(thumb)  # toward the front
+        palm = np.cross(along, thumb) * SIDES[side]
+        frame = np.stack([along, thumb, palm]) * np.linalg.norm(tip - wrist)
+        out = {}
+        for finger, places in _HAND.items():
+            for end, place in zip(("base", "tip"), places, strict=True):
+                out[f"{finger}_{end}.{side}"] = wrist + np.array(place) @ frame
+        return out
+
+
+def _any_axes(up: Array) -> Array:
+    """A rotation (3, 3) whose last row is `up`."""
+    if up[2] > 0.5:
+        return np.eye(3)
+    across = np.array([1.0, 0, 0]) if abs(up[0]) < 0.5 else np.array([0, 1.0, 0])
+    return np.array([across, np.cross(up, across), up])
+
+
+def mirrored_name(name: str) -> str:
+    """The landmark or bone on the other side; the same name in the middle."""
+    stem, _, side = name.rpartition(".")
+    return f"{stem}.{'R' if side == 'L' else 'L'}" if side in SIDES and stem else name
+
+
+def _middle_x(marks: Points) -> float:
+    return float(np.mean([place[0] for name, place in marks.items() if mirrored_name(name) == name]))
+
+
+def _is_symmetric(marks: Points, height: float) -> bool:
+    middle = 2 * _middle_x(marks)
+    gaps = [
+        np.linalg.norm(place - (marks[mirrored_name(name)] * [-1, 1, 1] + [middle, 0, 0]))
+        for name, place in marks.items()
+        if name.endswith(".L")
+    ]
+    return bool(max(gaps) < _SYMMETRIC * height)
+
+
+def _symmetrised(marks: Points) -> Points:
+    middle = 2 * _middle_x(marks)
+    return {
+        name: (place + marks[mirrored_name(name)] * [-1, 1, 1] + [middle, 0, 0]) / 2 for name, place in marks.items()
+    }

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A body's surface as a graph: welded, thinned where it is dense, and measured along the surface."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+_WELD = 1e-6
+"""Points nearer than this, in heights of the body, are one."""
+_MOST_POINTS = 15_000
+_CELL = 1 / 110
+"""Side of the cells that a dense surface is thinned to, in heights of the body."""
+_BRIDGE = 1 / 60
+"""Loose shells nearer than this to the body, in heights, hang on it."""
+
+
+@dataclass
+class Surface:
+    """Points (n, 3), triangles (m, 3) and the graph of their edges; what is not connected to the body is left out."""
+
+    points: Array
+    triangles: Index
+    edges: Index
+    """Each edge once, (e, 2)."""
+
+    def distances(self, start: int) -> Array:
+        """Length (n,) of the shortest way along edges from a point to every other; infinity where there is none.
+
+        Dijkstra's algorithm.
+        """
+        if not hasattr(self, "_near"):
+            self._near = self._neighbours()
+        near, lengths, begin = self._near
+        best = [np.inf] * len(self.points)
+        best[start] = 0.0
+        queue = [(0.0, start)]
+        while queue:
+            length, point = heapq.heappop(queue)
+            if length > best[point]:
+                continue
+            for place in range(begin[point], begin[point + 1]):
+                other, total = near[place], length + lengths[place]
+                if total < best[other]:
+                    best[other] = total
+                    heapq.heappush(queue, (total, other))
+        return np.array(best)
+
+    def _neighbours(self) -> tuple[list[int], list[float], list[int]]:
+        both = np.concatenate([self.edges, self.edges[:, ::-1]])
+        order = np.argsort(both[:, 0], kind="stable")
+        both = both[order]
+        lengths = np.linalg.norm(self.points[both[:, 0]] - self.points[both[:, 1]], axis=1)
+        begin = np.searchsorted(both[:, 0], np.arange(len(self.points) + 1))
+        return both[:, 1].tolist(), lengths.tolist(), begin.tolist()
+
+    def contour(self, field: Array, level: float, faces: NDArray[np.bool_] | None = None) -> tuple[Array, Array]:
+        """Where a field (n,) passes through a level: middles (k, 3) and vectors (k, 3) of the pieces of that line.
+
+        `faces` (m,) chooses the triangles that count.
+        """
+        triangles = self.triangles if faces is None else self.triangles[faces]
+        values = field[triangles] - level
+        above = values > 0
+        crossed = triangles[above.any(axis=1) & ~above.all(axis=1)]
+        if not len(crossed):
+            return np.empty((0, 3)), np.empty((0, 3))
+        values = field[crossed] - level
+        above = values > 0
+        lone = np.where(above.sum(axis=1) == 1, np.argmax(above, axis=1), np.argmin(above, axis=1))
+        rows = np.arange(len(crossed))
+        ends = []
+        for step in (1, 2):
+            other = (lone + step) % 3
+            share = values[rows, lone] / (values[rows, lone] - values[rows, other])
+            a, b = self.points[crossed[rows, lone]], self.points[crossed[rows, other]]
+            ends.append(a + share[:, None] * (b - a))
+        return (ends[0] + ends[1]) / 2, ends[1] - ends[0]
+
+
+def build_surface(vertices: Array, triangles: Index) -> tuple[Surface, float]:
+    """The surface of a body, and its size (the longest side of its box), from raw vertices (n, 3) and triangles (m, 3).
+
+    Vertices that are not finite and triangles without area are dropped, equal places are welded, a dense mesh is
+    thinned to about 15,000 points. The largest connected piece is the body, with all pieces that lie close to it.
+    Raises ValueError when nothing is left.
+    """
+    good = np.isfinite(vertices).all(axis=1)
+    triangles = triangles[good[triangles].all(axis=1)] if len(triangles) else triangles
+    if not len(triangles):
+        raise ValueError("no faces")
+    used = vertices[np.unique(triangles)]
+    size = float(np.ptp(used, axis=0).max())
+    if not size > 0:
+        raise ValueError("no extent")
+    points, triangles = _merged(vertices, triangles, _cells(vertices, _WELD * size))
+    if len(points) > _MOST_POINTS:
+        labels = _components(len(points), _edges(triangles))
+        cells = np.concatenate([_cells(points, _CELL * size), labels[:, None]], axis=1)
+        points, triangles = _merged(points, triangles, cells)
+    edges = _edges(triangles)
+    keep, bridges = _body(points, triangles, edges, size)
+    triangles = triangles[keep[triangles].all(axis=1)]
+    return Surface(points, triangles, np.concatenate([edges[keep[edges].all(axis=1)], bridges])), size
+
+
+def _cells(points: Array, side: float) -> Index:
+    return np.floor(np.nan_to_num(points) / side).astype(np.int64)
+
+
+def _merged(points: Array, triangles: Index, keys: Index) -> tuple[Array, Index]:
+    used = np.unique(triangles)
+    _, group = np.unique(keys[used], axis=0, return_inverse=True)
+    group = group.ravel()
+    count = int(group.max()) + 1
+    amount = np.bincount(group, minlength=count)
+    merged = np.stack([np.bincount(group, weights=points[used, axis], minlength=count) / amount for axis in range(3)], axis=1)
+    place = np.zeros(len(points), np.int64)
+    place[used] = group
+    triangles = place[triangles]
+    a, b, c = triangles.T
+    triangles = triangles[(a != b) & (b != c) & (c != a)]
+    return merged, np.unique(np.sort(triangles, axis=1), axis=0)
+
+
+def _edges(triangles: Index) -> Index:
+    pairs = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
+    return np.unique(np.sort(pairs, axis=1), axis=0)
+
+
+def _components(count: int, edges: Index) -> Index:
+    """A label (n,) for each point: equal where points are connected."""
+    label = np.arange(count)
+    while True:
+        low = np.minimum(label[edges[:, 0]], label[edges[:, 1]])
+        before = label.copy()
+        np.minimum.at(label, label[edges[:, 0]], low)
+        np.minimum.at(label, label[edges[:, 1]], low)
+        label = label[label]
+        if (label == before).all():
+            return label
+
+
+def _body(points: Array, triangles: Index, edges: Index, size: float) -> tuple[NDArray[np.bool_], Index]:
+    """Which points (n,) are the body, and edges (k, 2) that hang loose pieces on it.
+
+    The largest piece alone is taken when it has nearly the whole extent; a body in pieces is tied together.
+    """
+    labels = _components(len(points), edges)
+    corners = points[triangles]
+    areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    area = np.bincount(labels[triangles[:, 0]], weights=areas, minlength=len(points))
+    main = labels == int(np.argmax(area))
+    none = np.empty((0, 2), np.int64)
+    if (np.ptp(points[main], axis=0) >= 0.9 * np.ptp(points, axis=0)).all() and area.max() > 0.4 * area.sum():
+        return main, none
+    bridges = _bridges(points, labels, _BRIDGE * size)
+    labels = _components(len(points), np.concatenate([edges, bridges]))
+    area = np.bincount(labels[triangles[:, 0]], weights=areas, minlength=len(points))
+    main = labels == int(np.argmax(area))
+    return main, bridges[main[bridges].all(axis=1)]
+
+
+def _bridges(points: Array, labels: Index, side: float) -> Index:
+    """Edges (k, 2) between points of different pieces that share a cell."""
+    out = []
+    for shift in (0.0, 0.5):
+        _, cell = np.unique(_cells(points + shift * side, side), axis=0, return_inverse=True)
+        order = np.lexsort((labels, cell.ravel()))
+        a, b = order[:-1], order[1:]
+        meet = (cell.ravel()[a] == cell.ravel()[b]) & (labels[a] != labels[b])
+        out.append(np.stack([a[meet], b[meet]], axis=1))
+    return np.concatenate(out)
