@@ -238,6 +238,7 @@ class _Reader:
             yield f"ankle.{side}", ankle
             yield f"toe_ball.{side}", ball
             yield f"toe_tip.{side}", self._toe_tip(foot, ankle, ball)
+            yield from zip((f"heel_inner.{side}", f"heel_outer.{side}"), self._heel(foot, ankle, side), strict=True)
             yield f"knee.{side}", line.at(knee) + self._offset("knee", side)
             yield f"hip.{side}", crotch + np.array(_HIP) * [SIDES[side], 1, 1] * self.height
 
@@ -250,6 +251,16 @@ class _Reader:
         tip = ball + ahead * 0.97 * reach
         tip[2] = self._points[foot.tip, 2] + 0.005 * self.height
         return tip
+
+    def _heel(self, foot: _Limb, ankle: Array, side: str) -> tuple[Array, Array]:
+        """Both ends of the line across the heel on the ground."""
+        near = self._used & (foot.ways < 0.25 * self.height) & (self._points[:, 2] < ankle[2])
+        heel = self._points[near & (self._points[:, 1] > ankle[1] - 0.01 * self.height)]
+        if len(heel) < 3:
+            heel = ankle + np.array([[-0.02, 0.015, 0], [0.02, 0.015, 0]]) * self.height
+        ends = np.sort(heel[:, 0])[[0, -1]][:: int(SIDES[side])]
+        back = 0.3 * ankle[1] + 0.7 * heel[:, 1].max()
+        return np.array([ends[0], back, self._ground]), np.array([ends[1], back, self._ground])
 
     def _trunk(self, shoulders: Points) -> Iterator[tuple[str, Array]]:
         neck = self._neck()

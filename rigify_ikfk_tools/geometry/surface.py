@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .weights import islands
+
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
@@ -101,7 +103,7 @@ def build_surface(vertices: Array, triangles: Index) -> tuple[Surface, float]:
         raise ValueError("no extent")
     points, triangles = _merged(vertices, triangles, _cells(vertices, _WELD * size))
     if len(points) > _MOST_POINTS:
-        labels = _components(len(points), _edges(triangles))
+        labels = islands(len(points), _edges(triangles))
         cells = np.concatenate([_cells(points, _CELL * size), labels[:, None]], axis=1)
         points, triangles = _merged(points, triangles, cells)
     edges = _edges(triangles)
@@ -134,25 +136,12 @@ def _edges(triangles: Index) -> Index:
     return np.unique(np.sort(pairs, axis=1), axis=0)
 
 
-def _components(count: int, edges: Index) -> Index:
-    """A label (n,) for each point: equal where points are connected."""
-    label = np.arange(count)
-    while True:
-        low = np.minimum(label[edges[:, 0]], label[edges[:, 1]])
-        before = label.copy()
-        np.minimum.at(label, label[edges[:, 0]], low)
-        np.minimum.at(label, label[edges[:, 1]], low)
-        label = label[label]
-        if (label == before).all():
-            return label
-
-
 def _body(points: Array, triangles: Index, edges: Index, size: float) -> tuple[NDArray[np.bool_], Index]:
     """Which points (n,) are the body, and edges (k, 2) that hang loose pieces on it.
 
     The largest piece alone is taken when it has nearly the whole extent; a body in pieces is tied together.
     """
-    labels = _components(len(points), edges)
+    labels = islands(len(points), edges)
     corners = points[triangles]
     areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
     area = np.bincount(labels[triangles[:, 0]], weights=areas, minlength=len(points))
@@ -161,7 +150,7 @@ def _body(points: Array, triangles: Index, edges: Index, size: float) -> tuple[N
     if (np.ptp(points[main], axis=0) >= 0.9 * np.ptp(points, axis=0)).all() and area.max() > 0.4 * area.sum():
         return main, none
     bridges = _bridges(points, labels, _BRIDGE * size)
-    labels = _components(len(points), np.concatenate([edges, bridges]))
+    labels = islands(len(points), np.concatenate([edges, bridges]))
     area = np.bincount(labels[triangles[:, 0]], weights=areas, minlength=len(points))
     main = labels == int(np.argmax(area))
     return main, bridges[main[bridges].all(axis=1)]

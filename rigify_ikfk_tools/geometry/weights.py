@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Skin weights as arrays: a dense matrix of vertices by bones."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def limited(weights: Array, most: int) -> Array:
+    """Weights (n, b) with only the `most` largest of each vertex kept, summing to 1; vertices without any stay empty."""
+    weights = np.where(weights > 0, weights, 0.0)
+    if weights.shape[1] > most:
+        smallest_kept = np.partition(weights, -most, axis=1)[:, -most][:, None]
+        order = np.argsort(np.argsort(-weights, axis=1, kind="stable"), axis=1, kind="stable")
+        weights = np.where((weights >= smallest_kept) & (order < most), weights, 0.0)
+    total = weights.sum(axis=1, keepdims=True)
+    return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
+
+
+def nearest_bone_weights(points: Array, heads: Array, tails: Array) -> Array:
+    """Weights (n, b) that give each point (n, 3) to the bones nearest to it, falling off with the square of distance.
+
+    `heads` and `tails` are (b, 3). A last resort where bone heat finds nothing.
+    """
+    out = np.empty((len(points), len(heads)))
+    for column, (head, tail) in enumerate(zip(heads, tails, strict=True)):
+        line = tail - head
+        share = np.clip((points - head) @ line / max(float(line @ line), 1e-30), 0, 1)
+        out[:, column] = np.linalg.norm(points - head - share[:, None] * line, axis=1)
+    nearest = out.min(axis=1, keepdims=True)
+    out = np.maximum(out, 1e-9)
+    return np.where(out < 1.5 * np.maximum(nearest, 1e-9), out**-2.0, 0.0)
+
+
+def islands(count: int, edges: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A label (n,) for each vertex, equal where vertices are connected by edges (e, 2)."""
+    label = np.arange(count)
+    while len(edges):
+        low = np.minimum(label[edges[:, 0]], label[edges[:, 1]])
+        before = label.copy()
+        np.minimum.at(label, label[edges[:, 0]], low)
+        np.minimum.at(label, label[edges[:, 1]], low)
+        label = label[label]
+        if (label == before).all():
+            break
+    return label
