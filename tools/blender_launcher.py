@@ -5,6 +5,8 @@ It knows the options that a script in the background needs, acts on them in the 
 any other. The exit code is that of the script.
 """
 
+import atexit
+import os
 import runpy
 import sys
 import traceback
@@ -64,6 +66,27 @@ def _refuse(sentence: str) -> int:
     return 2
 
 
+def _exit_code(leaving: SystemExit) -> int:
+    if isinstance(leaving.code, str):
+        print(leaving.code, file=sys.stderr)
+    return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+
+
+def _leave() -> None:
+    """End at once when Python's own exit functions are through.
+
+    bpy 4.2 crashes in the C++ clean-up that would follow, after Python is gone, once an add-on with panels has been on.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
     del sys.path[0]  # this folder: Blender's Python does not have it either
-    sys.exit(main(sys.argv[1:]))
+    code = 1
+    atexit.register(_leave)  # first, so that it runs last
+    try:
+        code = main(sys.argv[1:])
+    except SystemExit as leaving:
+        code = _exit_code(leaving)

@@ -30,8 +30,18 @@ def test_runs_scripts_in_order_and_hands_on_what_follows_the_dashes(tmp_path):
     assert ended.returncode == 0
 
 
-def test_exit_code_of_the_script_is_passed_through():
-    assert launch("-b", "--python-expr", "import sys; sys.exit(7)").returncode == 7
+@pytest.mark.parametrize(("exit_call", "code"), [("sys.exit(7)", 7), ("sys.exit()", 0), ("sys.exit('a reason')", 1)])
+def test_exit_code_of_the_script_is_passed_through(exit_call, code):
+    ended = launch("-b", "--python-expr", f"import atexit, sys; atexit.register(print, 'the end'); {exit_call}")
+    assert ended.returncode == code
+    assert "the end" in ended.stdout
+    assert ("a reason" in ended.stderr) is ("reason" in exit_call)
+
+
+def test_ends_in_peace_with_rigify_on():
+    """The bpy 4.2 module by itself crashes after Python's end, and passes that on as its exit code."""
+    expression = "import addon_utils; addon_utils.enable('rigify', default_set=True)"
+    assert launch("-b", "--python-expr", expression).returncode == 0
 
 
 @pytest.mark.parametrize(("options", "code"), [((), 0), (("--python-exit-code", "3"), 3)])
