@@ -149,14 +149,9 @@ def _remove(environment: Environment) -> None:
 
 
 def _write_launcher(environment: Environment) -> None:
-    launcher = Path(__file__).with_name("blender_launcher.py")
     if _WINDOWS:
-        text = f'@"{environment.python}" "{launcher}" %*\n'
+        text = '@"%~dp0Scripts\\python.exe" "%~dp0..\\tools\\blender_launcher.py" %*\n'
     else:
-        text = '#!/bin/sh\nexec {} {} "$@"\n'.format(*map(_quoted, (environment.python, launcher)))
+        text = '#!/bin/sh\nhere=$(dirname "$0")\nexec "$here/bin/python" "$here/../tools/blender_launcher.py" "$@"\n'
     environment.blender.write_text(text, encoding="utf-8")
     environment.blender.chmod(0o755)
-
-
-def _quoted(path: Path) -> str:
-    return "'" + str(path).replace("'", "'\\''") + "'"

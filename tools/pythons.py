@@ -81,7 +81,7 @@ def find_python(version: str, places: Iterable[Place] | None = None) -> Python:
         There is none; the text names the places that were searched and what was wrong with those that came close.
     """
     places = list(machine_places(version) if places is None else places)
-    unfit = []
+    unfit: dict[str, str] = {}
     for place in places:
         for command in place.commands:
             python = probe(command)
@@ -89,9 +89,12 @@ def find_python(version: str, places: Iterable[Place] | None = None) -> Python:
                 continue
             if python.problem is None:
                 return python
-            unfit.append(f"  {python.executable} is Python {python.minor}, but {python.problem}")
+            unfit.setdefault(
+                os.path.realpath(python.executable),
+                f"  {python.executable} is Python {python.minor}, but {python.problem}",
+            )
     looked = [f"  {place.name}" for place in places]
-    close = ["These can't serve:", *dict.fromkeys(unfit)] if unfit else []
+    close = ["These can't serve:", *unfit.values()] if unfit else []
     raise CommandError("\n".join([f"No usable Python {version} was found. Looked at:", *looked, *close]))
 
 
