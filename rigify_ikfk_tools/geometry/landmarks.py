@@ -268,7 +268,9 @@ class _Reader:
         for name, (up, back) in (("neck_base", _NECK_BASE), ("head_base", _HEAD_BASE)):
             level = neck.height + up * above
             if name == "neck_base":  # two independent guesses, from the neck and from the shoulders
-                level = (level + np.mean([place[2] for place in shoulders.values()]) - _SHOULDER_FROM_NECK[2] * self.height) / 2
+                level = (
+                    level + np.mean([place[2] for place in shoulders.values()]) - _SHOULDER_FROM_NECK[2] * self.height
+                ) / 2
             yield name, np.array([neck.middle[0], neck.middle[1] + back * self.height, level])
         yield "chin", np.array([neck.middle[0], neck.low[1], neck.height + _CHIN[0] * above])
         yield "head_top", np.array([neck.middle[0], neck.middle[1] + 0.015 * self.height, self._points[self._crown, 2]])
@@ -279,7 +281,9 @@ class _Reader:
         bottom = float(np.mean([arm[2] for arm in arms])) + 0.02 * self.height
         top = self._points[self._crown, 2]
         free = np.minimum(self._hands[0].ways, self._hands[1].ways) > 0.36 * self._span()
-        cuts = slices(self.surface, np.linspace(bottom, top - 0.02 * (top - bottom), 60), free[self.surface.triangles].all(axis=1))
+        cuts = slices(
+            self.surface, np.linspace(bottom, top - 0.02 * (top - bottom), 60), free[self.surface.triangles].all(axis=1)
+        )
         if len(cuts) < 10:
             raise UnreadableBody("no neck and head were found above the shoulders")
         widths = np.array([cut.width for cut in cuts])

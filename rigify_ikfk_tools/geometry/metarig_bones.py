@@ -113,7 +113,9 @@ def bend_degrees(start: Array, joint: Array, end: Array) -> float:
     return float(np.degrees(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b)))
 
 
-def placed_bones(preset: Preset, landmarks: Points, axes: Array, stock: Mapping[str, BoneRest], parents: Mapping[str, str]) -> dict[str, BoneRest]:
+def placed_bones(
+    preset: Preset, landmarks: Points, axes: Array, stock: Mapping[str, BoneRest], parents: Mapping[str, str]
+) -> dict[str, BoneRest]:
     """Where the bones of the meta-rig go, by name; bones that the preset does not name stay away.
 
     `landmarks` and the result share one space; `stock` is Rigify's own meta-rig, facing -Y with Z up. `parents` gives
@@ -160,7 +162,11 @@ def _point(landmarks: Points, point: Point) -> Array:
 def _frame(frame: Frame, landmarks: Points, axes: Array) -> tuple[Array, Array]:
     """Origin (3,) and scaled axes (3, 3), in rows, of a frame."""
     start, end = _landmark(landmarks, frame.start), _landmark(landmarks, frame.end)
-    across = axes[0] if frame.across is None else _landmark(landmarks, frame.across[1]) - _landmark(landmarks, frame.across[0])
+    across = (
+        axes[0]
+        if frame.across is None
+        else _landmark(landmarks, frame.across[1]) - _landmark(landmarks, frame.across[0])
+    )
     length = max(float(np.linalg.norm(end - start)), 1e-12)
     along = (end - start) / length
     across = across - (across @ along) * along

@@ -78,7 +78,9 @@ def _unit(vectors: Array) -> Array:
 def angle_between(first: Array, second: Array) -> Array:
     """Angles (n,) in radians between rotations (n, 3, 3), exact also near 0 and 180 degrees."""
     turn = np.swapaxes(first, -1, -2) @ second
-    axis = np.stack([turn[..., 2, 1] - turn[..., 1, 2], turn[..., 0, 2] - turn[..., 2, 0], turn[..., 1, 0] - turn[..., 0, 1]], -1)
+    axis = np.stack(
+        [turn[..., 2, 1] - turn[..., 1, 2], turn[..., 0, 2] - turn[..., 2, 0], turn[..., 1, 0] - turn[..., 0, 1]], -1
+    )
     return np.arctan2(np.linalg.norm(axis, axis=-1), np.trace(turn, axis1=-2, axis2=-1) - 1)
 
 
@@ -152,7 +154,12 @@ def to_eulers(rotations: Array, order: str, before: Array | None = None) -> Arra
 
 
 def _one_by_one(
-    first: Array, second: Array, locked: NDArray[np.bool_], axes: tuple[int, int], sums: tuple[Array, Array], last: Array
+    first: Array,
+    second: Array,
+    locked: NDArray[np.bool_],
+    axes: tuple[int, int],
+    sums: tuple[Array, Array],
+    last: Array,
 ) -> Array:
     """The nearest angles frame by frame, where some frames are at gimbal lock and depend on the one before."""
     i, k = axes

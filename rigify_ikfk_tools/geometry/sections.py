@@ -25,7 +25,9 @@ class CentreLine:
         return np.array([np.interp(length, self.lengths, self.middles[:, axis]) for axis in range(3)])
 
 
-def centre_line(surface: Surface, from_tip: Array, from_far: Array, tip: int, upto: float, count: int = 60) -> CentreLine:
+def centre_line(
+    surface: Surface, from_tip: Array, from_far: Array, tip: int, upto: float, count: int = 60
+) -> CentreLine:
     """The line through the middle of a limb, from its tip to a length `upto` along it.
 
     Rings are taken where the way to the tip (`from_tip` (n,)) less the way to a far place on the body (`from_far` (n,))

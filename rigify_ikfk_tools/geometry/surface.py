@@ -122,7 +122,9 @@ def _merged(points: Array, triangles: Index, keys: Index) -> tuple[Array, Index]
     group = group.ravel()
     count = int(group.max()) + 1
     amount = np.bincount(group, minlength=count)
-    merged = np.stack([np.bincount(group, weights=points[used, axis], minlength=count) / amount for axis in range(3)], axis=1)
+    merged = np.stack(
+        [np.bincount(group, weights=points[used, axis], minlength=count) / amount for axis in range(3)], axis=1
+    )
     place = np.zeros(len(points), np.int64)
     place[used] = group
     triangles = place[triangles]

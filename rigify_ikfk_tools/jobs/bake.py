@@ -83,7 +83,11 @@ class BakeReport(Report):
 
     def lines(self) -> list[str]:
         frames = f"frames {self.first_frame} to {self.last_frame}"
-        return [f"{self.job} {self.rig}, {frames}, in {self.seconds:.1f} s", *(limb.line() for limb in self.limbs), *self.notes]
+        return [
+            f"{self.job} {self.rig}, {frames}, in {self.seconds:.1f} s",
+            *(limb.line() for limb in self.limbs),
+            *self.notes,
+        ]
 
 
 def bake(
@@ -172,7 +176,9 @@ def _write(rewrite: Rewrite, matches: Sequence[Match]) -> None:
 
 def _key_slider(rewrite: Rewrite, rig: bpy.types.Object, limb: Limb, side: str) -> None:
     values = np.full(len(rewrite.frames), SLIDER_VALUE[side])
-    rewrite.set((limb.slider.path, 0), values, static=limb.slider.value(rig), group=limb.slider.bone, interpolation=CONSTANT)
+    rewrite.set(
+        (limb.slider.path, 0), values, static=limb.slider.value(rig), group=limb.slider.bone, interpolation=CONSTANT
+    )
 
 
 def _prove(
@@ -187,7 +193,17 @@ def _prove(
     report = BakeReport(job="bake", first_frame=frames[0], last_frame=frames[-1], tolerance_mm=tolerance_mm)
     size = np.array(stage.rig.matrix_world)[:3, :3]
     for limb, side in sides:
-        report.limbs.append(_limb_error(limb, side, before, [after[name] for name in shown[limb.name]], frames, float(np.cbrt(abs(np.linalg.det(size)))), tolerance_mm))
+        report.limbs.append(
+            _limb_error(
+                limb,
+                side,
+                before,
+                [after[name] for name in shown[limb.name]],
+                frames,
+                float(np.cbrt(abs(np.linalg.det(size)))),
+                tolerance_mm,
+            )
+        )
     report.notes.extend(_notes(report))
     return report
 

@@ -97,14 +97,22 @@ def _check(thing: bpy.types.Object, rig: bpy.types.Object, skeleton: Skeleton, r
         raise ToolError(f"{thing.name!r} has no vertices: there is nothing to bind.")
     others = {m.object.name for m in thing.modifiers if m.type == "ARMATURE" and m.object not in (None, rig)}
     if others and not replace:
-        raise ToolError(f"{thing.name!r} hangs on another armature, {', '.join(sorted(others))}. Unbind it, or ask for its replacement.")
+        raise ToolError(
+            f"{thing.name!r} hangs on another armature, {', '.join(sorted(others))}. Unbind it, or ask for its replacement."
+        )
     points = world_vertices(thing)
     points = points[np.isfinite(points).all(axis=1)]
     ends = np.concatenate([skeleton.heads, skeleton.tails])
     margin = 0.1 * np.ptp(ends, axis=0).max()
-    apart = len(points) == 0 or (points.max(axis=0) < ends.min(axis=0) - margin).any() or (points.min(axis=0) > ends.max(axis=0) + margin).any()
+    apart = (
+        len(points) == 0
+        or (points.max(axis=0) < ends.min(axis=0) - margin).any()
+        or (points.min(axis=0) > ends.max(axis=0) + margin).any()
+    )
     if apart:
-        raise ToolError(f"{thing.name!r} does not touch the rig {rig.name!r}. Move the mesh or fit the meta-rig to it first.")
+        raise ToolError(
+            f"{thing.name!r} does not touch the rig {rig.name!r}. Move the mesh or fit the meta-rig to it first."
+        )
 
 
 def _write_groups(thing: bpy.types.Object, weights: NDArray[np.float64], names: Sequence[str]) -> list[str]:

@@ -74,7 +74,9 @@ def fit(
         marks, bends = bent(plan, marks, body.axes)
         metarig = _placed_metarig(plan, marks, body)
     except MissingLandmark as missing:
-        raise ToolError(f"The preset {plan.name!r} needs the landmark {missing.args[0]!r}, which was not found. Give it in a landmark file.") from None
+        raise ToolError(
+            f"The preset {plan.name!r} needs the landmark {missing.args[0]!r}, which was not found. Give it in a landmark file."
+        ) from None
     report = FitReport(
         job="fit",
         metarig=metarig,
@@ -104,7 +106,9 @@ def _read(meshes: Sequence[bpy.types.Object]) -> Body:
     try:
         return read_body(vertices, faces)
     except UnreadableBody as problem:
-        raise ToolError(f"{names} can't be read as a standing humanoid: {problem}. Give the landmarks in a file, or place a meta-rig by hand.") from None
+        raise ToolError(
+            f"{names} can't be read as a standing humanoid: {problem}. Give the landmarks in a file, or place a meta-rig by hand."
+        ) from None
 
 
 def _with_given(found: Points, given: Mapping[str, Sequence[float]] | None) -> tuple[Points, list[str]]:

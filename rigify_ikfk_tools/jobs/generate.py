@@ -81,7 +81,11 @@ def _faults(metarig: bpy.types.Object) -> Iterator[str]:
         yield "It is hidden or can't be selected: show it and make it selectable first."
     target = metarig.data.rigify_target_rig
     if target is not None:
-        owners = [o.name for o in bpy.data.objects if o.type == "ARMATURE" and o != metarig and o.data.rigify_target_rig == target]
+        owners = [
+            o.name
+            for o in bpy.data.objects
+            if o.type == "ARMATURE" and o != metarig and o.data.rigify_target_rig == target
+        ]
         if owners:
             yield f"It would overwrite {target.name!r}, the rig of {owners[0]!r}: clear its target rig in the Rigify panel first."
         if target.library:

@@ -108,7 +108,9 @@ def _channels(
     if ROTATION in parts:
         path = rotation_path(bone)
         static = np.array(getattr(bone, path))
-        before = np.array([rewrite.value_before((f"{bone.path_from_id()}.{path}", n), still) for n, still in enumerate(static)])
+        before = np.array(
+            [rewrite.value_before((f"{bone.path_from_id()}.{path}", n), still) for n, still in enumerate(static)]
+        )
         if path == "rotation_quaternion":
             yield path, rotations.continuous_quaternions(rotations.to_quaternions(turn), before), static
         elif path == "rotation_axis_angle":
@@ -121,4 +123,6 @@ def _channels(
 
 def rotation_path(bone: bpy.types.PoseBone) -> str:
     """The property that holds the rotation in the bone's rotation mode."""
-    return {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}.get(bone.rotation_mode, "rotation_euler")
+    return {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}.get(
+        bone.rotation_mode, "rotation_euler"
+    )

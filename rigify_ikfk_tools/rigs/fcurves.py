@@ -132,7 +132,9 @@ class OwnCurves:
             if not make:
                 return None
             suitable = list(data.action_suitable_slots)
-            data.action_slot = suitable[0] if len(suitable) == 1 else action.slots.new(self.owner.id_type, self.owner.name)
+            data.action_slot = (
+                suitable[0] if len(suitable) == 1 else action.slots.new(self.owner.id_type, self.owner.name)
+            )
         if not action.layers and make:
             action.layers.new("Layer")
         if not action.layers or not (action.layers[0].strips or make):
@@ -208,14 +210,22 @@ class Rewrite:
     def _refuse_what_cannot_be_kept(self) -> None:
         owner, action = self.curves.owner, self._action
         data = owner.animation_data
-        if action is not None and (action.library or (action.override_library and action.override_library.is_system_override)):
-            raise ToolError(f"The action {action.name!r} is linked from another file and can't be written. Make it local first.")
+        if action is not None and (
+            action.library or (action.override_library and action.override_library.is_system_override)
+        ):
+            raise ToolError(
+                f"The action {action.name!r} is linked from another file and can't be written. Make it local first."
+            )
         if owner.library:
             raise ToolError(f"{owner.name!r} is linked from another file. Make a library override of it first.")
         if action is None and data and any(track.strips and not track.mute for track in data.nla_tracks):
-            raise ToolError(f"The animation of {owner.name!r} lies in NLA strips. Select its strip and enter tweak mode first.")
+            raise ToolError(
+                f"The animation of {owner.name!r} lies in NLA strips. Select its strip and enter tweak mode first."
+            )
 
-    def set(self, channel: Channel, values: NDArray[np.float64], *, static: float, group: str, interpolation: int = LINEAR) -> None:
+    def set(
+        self, channel: Channel, values: NDArray[np.float64], *, static: float, group: str, interpolation: int = LINEAR
+    ) -> None:
         """Key `values` (n,), one for each frame, on a channel that holds `static` while it has no F-curve."""
         if channel not in self._old:
             curve = self.curves.find(channel)
@@ -255,21 +265,35 @@ class Rewrite:
         elif made is not None and hasattr(made, "slots") and self._slot is None and owner.animation_data.action_slot:
             slot = owner.animation_data.action_slot
             owner.animation_data.action_slot = None
-            if not any(bag.fcurves for layer in made.layers for strip in layer.strips for bag in strip.channelbags if bag.slot == slot):
+            if not any(
+                bag.fcurves
+                for layer in made.layers
+                for strip in layer.strips
+                for bag in strip.channelbags
+                if bag.slot == slot
+            ):
                 made.slots.remove(slot)
         if not self._had_data and owner.animation_data:
             owner.animation_data_clear()
 
     # What lies outside the frames, and the guard keys that keep it.
 
-    def _outside(self, channel: Channel, curve: bpy.types.FCurve | None, static: float, group: str) -> tuple[Keys, Keys]:
+    def _outside(
+        self, channel: Channel, curve: bpy.types.FCurve | None, static: float, group: str
+    ) -> tuple[Keys, Keys]:
         frames = np.array([self.frames[0] - 1, self.frames[-1] + 1], float)
         low, high = sorted(self.curves.times(frames))
         if curve is None or not curve.keyframe_points:
             return Keys.new(np.array([low]), np.array([static])), Keys.new(np.array([high]), np.array([static]))
         if curve.lock or curve.mute or curve.modifiers or curve.sampled_points:
-            what = channel[0].rpartition(".")[2] if channel[0].endswith(_TRANSFORMS) else channel[0].rpartition("]")[0].rpartition("[")[2]
-            raise ToolError(f"The F-curve {what}[{channel[1]}] of {group!r} {_obstacle(curve)}: nothing could be baked onto it. Change that first.")
+            what = (
+                channel[0].rpartition(".")[2]
+                if channel[0].endswith(_TRANSFORMS)
+                else channel[0].rpartition("]")[0].rpartition("[")[2]
+            )
+            raise ToolError(
+                f"The F-curve {what}[{channel[1]}] of {group!r} {_obstacle(curve)}: nothing could be baked onto it. Change that first."
+            )
         keys = self._old[channel]
         assert keys is not None
         first, last = sorted((self._times[0], self._times[-1]))
@@ -314,7 +338,9 @@ class Rewrite:
             assert low is not None and high is not None
             reach = np.arange(1, int((high - low) / scale) + 2)
         times = np.sort(self.curves.times(np.concatenate([frames[0] - reach, frames[-1] + reach])))
-        return times[(times > (-np.inf if low is None else low + 1e-4)) & (times < (np.inf if high is None else high - 1e-4))]
+        return times[
+            (times > (-np.inf if low is None else low + 1e-4)) & (times < (np.inf if high is None else high - 1e-4))
+        ]
 
 
 def _thinned(times: NDArray[np.float64], values: NDArray[np.float64]) -> Keys:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..geometry.weights import islands, nearest_bone_weights
 from .context import kept_context, select_only
+from .meshes import local_vertices, triangles
 
 Array = NDArray[np.float64]
 
@@ -21,6 +22,8 @@ _SIZE = 2.0
 """Bone heat clamps distances below a tenth of a millimetre and wants characters of about this many metres."""
 _SMALL = 0.02
 """Loose islands with less of the area than this follow their neighbours instead of being solved."""
+_DENSE = 60_000
+"""Points above which the solver itself would take longer than the detour over a proxy."""
 _VOXELS = 160
 """Voxels of the proxy along the body's longest side."""
 
@@ -37,7 +40,9 @@ class Skeleton:
     def of(rig: bpy.types.Object, bones: Sequence[bpy.types.Bone]) -> Skeleton:
         matrix = np.array(rig.matrix_world)
         place = lambda points: np.array(points) @ matrix[:3, :3].T + matrix[:3, 3]  # noqa: E731
-        return Skeleton([b.name for b in bones], place([b.head_local for b in bones]), place([b.tail_local for b in bones]))
+        return Skeleton(
+            [b.name for b in bones], place([b.head_local for b in bones]), place([b.tail_local for b in bones])
+        )
 
 
 @dataclass(frozen=True)
@@ -49,10 +54,10 @@ class Heated:
     carried: NDArray[np.bool_]
 
 
-def heat_weights(points: Array, triangles: NDArray[np.int64], skeleton: Skeleton) -> Heated:
-    """Skin weights of world points (n, 3) with triangles (m, 3).
+def heat_weights(points: Array, corners: NDArray[np.int64], skeleton: Skeleton) -> Heated:
+    """Skin weights of world points (n, 3) with triangles `corners` (m, 3).
 
-    Bone heat on the larger islands; where it finds nothing, bone heat on a voxel proxy; where that fails too, the
+    Bone heat on the larger islands; where it finds nothing, and on dense meshes, bone heat on a voxel proxy; where that fails too, the
     nearest bones. Small islands, loose points and what no bone sees take the weights of the nearest weighted point.
     """
     finite = np.isfinite(points).all(axis=1)
@@ -61,12 +66,13 @@ def heat_weights(points: Array, triangles: NDArray[np.int64], skeleton: Skeleton
     scale = _SIZE / size if size > 0 else 1.0
     clean = np.where(finite[:, None], (points - middle) * scale, 0.0)
     bones = Skeleton(skeleton.names, (skeleton.heads - middle) * scale, (skeleton.tails - middle) * scale)
-    faces = _solid_faces(clean, triangles, finite)
+    faces = _solid_faces(clean, corners, finite)
     method = "bone heat"
     weights = np.zeros((len(points), len(bones.names)))
     if len(faces):
-        weights = _solved(clean, faces, bones)
-        if weights.sum(axis=1)[np.unique(faces)].astype(bool).mean() < 0.9:
+        if len(points) <= _DENSE:
+            weights = _solved(clean, faces, bones)
+        if weights[np.unique(faces)].any(axis=1).mean() < 0.9:
             method = "bone heat on a voxel proxy"
             weights = _by_proxy(clean, faces, bones, np.unique(faces))
     if not weights.any():
@@ -115,24 +121,33 @@ def _by_proxy(points: Array, faces: NDArray[np.int64], bones: Skeleton, wanted: 
     voxels = bpy.data.meshes.new_from_object(thing.evaluated_get(bpy.context.evaluated_depsgraph_get()))
     bpy.data.objects.remove(thing)
     bpy.data.meshes.remove(mesh)
-    places = np.empty(3 * len(voxels.vertices), np.float32)
-    voxels.vertices.foreach_get("co", places)
-    places = places.reshape(-1, 3).astype(float)
-    found = _automatic(voxels, bones)
+    places, corners = local_vertices(voxels), triangles(voxels)
+    bpy.data.meshes.remove(voxels)
+    outside = _solid_faces(places, corners, np.ones(len(places), bool))  # cavities are islands that no bone sees
+    found = _solved(places, outside, bones) if len(outside) else np.zeros((len(places), len(bones.names)))
     weights = np.zeros((len(points), len(bones.names)))
     warm = np.flatnonzero(found.any(axis=1))
     if len(warm):
-        weights[wanted] = found[_nearest(points[wanted], places, warm)]
+        tree = _tree(places, warm)
+        for index in wanted:
+            for _, near, distance in tree.find_n(points[index], 4):
+                weights[index] += found[near] / (distance + 1e-6)
+        weights[wanted] /= weights[wanted].sum(axis=1, keepdims=True)
     return weights
 
 
 def _nearest(points: Array, others: Array, allowed: NDArray[np.int64]) -> NDArray[np.int64]:
     """For each point (k, 3) the index of the nearest of the `allowed` ones among `others` (n, 3)."""
+    tree = _tree(others, allowed)
+    return np.array([tree.find(point)[1] for point in points], int)
+
+
+def _tree(points: Array, allowed: NDArray[np.int64]) -> KDTree:
     tree = KDTree(len(allowed))
     for index in allowed:
-        tree.insert(others[index], int(index))
+        tree.insert(points[index], int(index))
     tree.balance()
-    return np.array([tree.find(point)[1] for point in points], int)
+    return tree
 
 
 def _automatic(mesh: bpy.types.Mesh, bones: Skeleton) -> Array:

@@ -186,7 +186,11 @@ class _Structure:
         return len(self.bones[name].parent_recursive)
 
     def _copied(self, bone: bpy.types.PoseBone) -> tuple[bpy.types.Constraint, bpy.types.Constraint] | None:
-        copies = [c for c in bone.constraints if c.type == "COPY_TRANSFORMS" and c.target == self.rig and c.subtarget in self.bones]
+        copies = [
+            c
+            for c in bone.constraints
+            if c.type == "COPY_TRANSFORMS" and c.target == self.rig and c.subtarget in self.bones
+        ]
         return (copies[0], copies[1]) if len(copies) == 2 else None
 
     def limb(self, name: str, slider: Setting, chain: list[str]) -> Limb:

@@ -80,7 +80,9 @@ class IkMatch:
 
     def _begin_solving(self, seen: Played) -> None:
         base, middle = self._bone(self.ik.base), self._bone(self.ik.result[1])
-        self.total = np.linalg.norm(self.middles - self.heads, axis=1) + np.linalg.norm(self.targets - self.middles, axis=1)
+        self.total = np.linalg.norm(self.middles - self.heads, axis=1) + np.linalg.norm(
+            self.targets - self.middles, axis=1
+        )
         self.total = np.maximum(self.total, 1e-9)
         self._place_base(self._foreseen_swing(seen.poses))
         rest = np.array(base.matrix_local)[:3, :3]
@@ -185,7 +187,9 @@ class IkMatch:
         bone, parents = self._bone(self.ik.pole), self._parents[self.ik.pole]
         away = np.stack([np.sin(self.pole_angles), np.zeros(self.count), np.cos(self.pole_angles)], axis=1)
         place = (self.heads + self.targets) / 2
-        place = place + np.einsum("nij,nj->ni", self._frames, away) * (self._pole_distance() * self._parent_size)[:, None]
+        place = (
+            place + np.einsum("nij,nj->ni", self._frames, away) * (self._pole_distance() * self._parent_size)[:, None]
+        )
         poses = pose_from_basis(bone, np.tile(np.eye(4), (self.count, 1, 1)), parents)
         poses[:, :3, 3] = place
         key_basis(rewrite, self._bones[self.ik.pole], basis_from_pose(bone, poses, parents), (LOCATION,))
@@ -203,7 +207,11 @@ class IkMatch:
         """Frames on which the solver is to be tried first: the straightest, the most bent and some between."""
         open_ = np.flatnonzero(~self._fits)
         order = open_[np.argsort((self._wanted.across / self.total)[open_], kind="stable")]
-        return sorted({int(order[round(place)]) for place in np.linspace(0, len(order) - 1, _PROBES)}) if len(order) else []
+        return (
+            sorted({int(order[round(place)]) for place in np.linspace(0, len(order) - 1, _PROBES)})
+            if len(order)
+            else []
+        )
 
     def saw(self, rows: Array, poses: Poses) -> None:
         """Take in what the evaluated rig shows on the frames `rows` with the present controls."""

@@ -10,12 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def local_vertices(mesh: bpy.types.Mesh) -> NDArray[np.float64]:
+    """The vertices (n, 3) of a mesh in its own space."""
+    places = np.empty(3 * len(mesh.vertices), np.float32)
+    mesh.vertices.foreach_get("co", places)
+    return places.reshape(-1, 3).astype(float)
+
+
 def world_vertices(thing: bpy.types.Object) -> NDArray[np.float64]:
     """The vertices (n, 3) of a mesh object in world space, without its modifiers."""
-    local = np.empty(3 * len(thing.data.vertices), np.float32)
-    thing.data.vertices.foreach_get("co", local)
     matrix = np.array(thing.matrix_world)
-    return local.reshape(-1, 3).astype(float) @ matrix[:3, :3].T + matrix[:3, 3]
+    return local_vertices(thing.data) @ matrix[:3, :3].T + matrix[:3, 3]
 
 
 def triangles(mesh: bpy.types.Mesh) -> NDArray[np.int64]:

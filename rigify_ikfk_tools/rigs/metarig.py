@@ -27,7 +27,9 @@ def add_metarig(kind: str) -> bpy.types.Object:
 def read_bones(metarig: bpy.types.Object) -> tuple[dict[str, BoneRest], dict[str, str]]:
     """The rest of each bone in armature space, and the parent of each that has one."""
     bones = metarig.data.bones
-    rests = {b.name: BoneRest(np.array(b.head_local), np.array(b.tail_local), np.array(b.matrix_local)[:3, 2]) for b in bones}
+    rests = {
+        b.name: BoneRest(np.array(b.head_local), np.array(b.tail_local), np.array(b.matrix_local)[:3, 2]) for b in bones
+    }
     return rests, {bone.name: bone.parent.name for bone in bones if bone.parent}
 
 

@@ -26,7 +26,9 @@ def load_preset(name: str | Path) -> Preset:
     """The preset of that name, or in that file. Raises ToolError that names the file and what is wrong in it."""
     path = FOLDER / f"{name}.json" if str(name) in preset_names() else Path(name)
     if not path.is_file():
-        raise ToolError(f"There is no preset {str(name)!r}. The presets are {', '.join(preset_names())}; a path to a JSON file will do too.")
+        raise ToolError(
+            f"There is no preset {str(name)!r}. The presets are {', '.join(preset_names())}; a path to a JSON file will do too."
+        )
     if path.stat().st_size > _LARGEST:
         raise ToolError(f"The preset {path.name!r} is too large to be one.")
     try:
@@ -68,7 +70,9 @@ class _Parser:
                 raise self.wrong(f"landmarks, {name!r}:", "must be 'bone:head' or 'bone:tail'")
             for side in both_sides(name):
                 landmarks[side] = (bone if side == name else mirrored_name(bone), end)
-        frames = [frame for number, row in enumerate(data["frames"]) for frame in self.frames(f"frame {number + 1}:", row)]
+        frames = [
+            frame for number, row in enumerate(data["frames"]) for frame in self.frames(f"frame {number + 1}:", row)
+        ]
         bends = [bend for number, row in enumerate(data["bends"]) for bend in self.bends(f"bend {number + 1}:", row)]
         return Preset(self.text("name", data["name"]), data["metarig"], bones, landmarks, tuple(frames), tuple(bends))
 
@@ -100,7 +104,7 @@ class _Parser:
         self.has_fields(place, data, fields, fields)
         names = [self.text(place, data[field]) for field in ("joint", "from", "to")]
         if data["toward"] not in ("front", "back"):
-            raise self.wrong(place, "'toward' must be \"front\" or \"back\"")
+            raise self.wrong(place, '\'toward\' must be "front" or "back"')
         degrees = data["degrees"]
         if isinstance(degrees, bool) or not isinstance(degrees, (int, float)) or not 3 <= degrees <= 45:
             raise self.wrong(place, "'degrees' must be a number from 3 to 45")
@@ -137,4 +141,6 @@ class _Parser:
 
 
 def _mirrored(point: Point) -> Point:
-    return mirrored_name(point) if isinstance(point, str) else (mirrored_name(point[0]), mirrored_name(point[1]), point[2])
+    return (
+        mirrored_name(point) if isinstance(point, str) else (mirrored_name(point[0]), mirrored_name(point[1]), point[2])
+    )

@@ -47,10 +47,14 @@ class Stage:
         scene.collection.objects.link(self.rig)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         bpy.data.scenes.remove(self._scene)
 
-    def play(self, frames: Iterable[int], bones: Sequence[str], *, bases: Sequence[str] = (), values: Sequence[str] = ()) -> Played:
+    def play(
+        self, frames: Iterable[int], bones: Sequence[str], *, bases: Sequence[str] = (), values: Sequence[str] = ()
+    ) -> Played:
         """Evaluate the rig on `frames`; read the pose of `bones`, the basis of `bases` and the properties at `values`."""
         frames = list(frames)
         poses = np.empty((len(frames), len(bones), 4, 4))
