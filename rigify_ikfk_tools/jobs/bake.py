@@ -24,8 +24,11 @@ Array = NDArray[np.float64]
 Match = FkMatch | IkMatch
 
 _CORRECTIONS = 12
-_PLAYBACKS = 2.3
-"""Corrections of the frames that are not there yet: how often at most, and how many playbacks they may cost."""
+"""How often frames that are not there yet are corrected at most."""
+_FULL_ROUNDS, _SHARE = 2, 4
+"""After two corrections of all frames, a quarter of them, the worst, is looked at in each round."""
+_PLAYBACKS = 3.0
+"""What all corrections may cost together."""
 
 
 @dataclass
@@ -147,9 +150,10 @@ def _solve(stage: Stage, rewrite: Rewrite, matches: Sequence[Match]) -> None:
         if not any([match.try_out(step, probed) for match in matches]):
             break
         step += 1
-    left = _PLAYBACKS * len(rewrite.frames)
-    for _ in range(_CORRECTIONS):
-        waiting = np.flatnonzero(np.any([match.waiting for match in matches], axis=0))
+    count = len(rewrite.frames)
+    left = _PLAYBACKS * count
+    for turn in range(_CORRECTIONS):
+        waiting = _worst_waiting(matches, count if turn < _FULL_ROUNDS else -(-count // _SHARE))
         left -= len(waiting)
         if not len(waiting) or left < 0:
             break
@@ -159,6 +163,13 @@ def _solve(stage: Stage, rewrite: Rewrite, matches: Sequence[Match]) -> None:
     for match in matches:
         match.settle()
     _write(rewrite, matches)
+
+
+def _worst_waiting(matches: Sequence[Match], most: int) -> NDArray[np.int64]:
+    """The frames that are not there yet, at most so many, those with the largest error."""
+    error = np.max([np.where(match.waiting, match.error, 0) for match in matches], axis=0)
+    worst = np.argsort(-error, kind="stable")[:most]
+    return np.sort(worst[error[worst] > 0])
 
 
 def _evaluate(stage: Stage, rewrite: Rewrite, matches: Sequence[Match], rows: Array) -> None:

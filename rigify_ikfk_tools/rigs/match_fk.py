@@ -39,6 +39,7 @@ class FkMatch:
         self.wanted = dict(zip(self.limb.fk, (poses[name] for name in self.limb.visible), strict=True))
         count = len(poses[self.limb.fk[0]])
         self.waiting = np.ones(count, bool)
+        self.error = np.full(count, np.inf)
         self._parents: Poses = {}
         for control in self.limb.fk:
             parent = self._parent(control)

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 _PROBES = 5
 """Frames of each limb on which the solver is tried first, from the straightest to the most bent."""
 _PROBE_STEPS = 4
-_CLOSE = 2e-5
+_CLOSE = 4e-5
 """A middle joint nearer than this to its place, in lengths of the limb, needs no further correction."""
 
 _SOLVER_TOLERANCE = 5e-4
@@ -62,6 +62,7 @@ class IkMatch:
         self.heads, self.middles, self.targets = (pose[:, :3, 3] for pose in (upper, middle, end))
         self.count = len(self.heads)
         self.waiting = np.ones(self.count, bool)
+        self.error = np.full(self.count, np.inf)
         self._written: dict[str, tuple[Array, Array | None]] = {}
         self._hinges = upper[:, :3, self.ik.hinge]
         self._end = end @ np.linalg.inv(rest_offset(self._bone(self.ik.end), self._bone(self.ik.result[2])))
@@ -229,6 +230,7 @@ class IkMatch:
         error = np.linalg.norm(middles - self.middles[rows], axis=1) / self.total[rows]
         self.shape.saw(rows, seen.along / self.total[rows], seen.across / self.total[rows], error)
         self._turn(rows, seen)
+        self.error[rows] = error
         self.waiting[rows] = error > _CLOSE
 
     def _turn(self, rows: Array, seen: two_bone.Figure) -> None:
