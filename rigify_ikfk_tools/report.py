@@ -26,6 +26,10 @@ class Report:
         """Everything in the report, ready for `json.dump`: only dicts, lists, strings, numbers and None."""
         return {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
 
+    def headline(self) -> str:
+        """The report in one line, for the status bar."""
+        return self.lines()[0]
+
     def lines(self) -> list[str]:
         """The report for a person to read, a few lines."""
         return [f"{self.job}: done in {self.seconds:.1f} s", *self.notes]

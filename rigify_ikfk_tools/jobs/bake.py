@@ -84,6 +84,10 @@ class BakeReport(Report):
         """The limb with the largest error."""
         return max(self.limbs, key=lambda limb: limb.worst_mm)
 
+    def headline(self) -> str:
+        """The limb that is farthest off."""
+        return self.worst.line()
+
     def lines(self) -> list[str]:
         frames = f"frames {self.first_frame} to {self.last_frame}"
         return [

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The sidebar tab: character, animation, result."""
+
+from __future__ import annotations
+
+import textwrap
+
+import bpy
+
+from ..rigs.limbs import read_limbs
+from ..rigs.rigify import is_generated_rig
+from . import results
+from .operators import (
+    OBJECT_OT_rigify_ikfk_generate_and_bind,
+    POSE_OT_rigify_ikfk_bake_to_fk,
+    POSE_OT_rigify_ikfk_bake_to_ik,
+    selected_meshes,
+)
+
+
+class _Tab:
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "IK/FK"
+
+
+class VIEW3D_PT_rigify_ikfk_character(_Tab, bpy.types.Panel):
+    """From a mesh to a bound character."""
+
+    bl_label = "Character"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return context.mode == "OBJECT" and not is_generated_rig(context.object)
+
+    def draw(self, context: bpy.types.Context) -> None:
+        column = self.layout.column()
+        for thing in selected_meshes(context):
+            column.label(text=thing.name, icon="MESH_DATA")
+        if not selected_meshes(context):
+            column.label(text="No mesh selected", icon="INFO")
+        column.operator_menu_enum(
+            OBJECT_OT_rigify_ikfk_generate_and_bind.bl_idname, "preset", icon="OUTLINER_OB_ARMATURE"
+        )
+
+
+class VIEW3D_PT_rigify_ikfk_animation(_Tab, bpy.types.Panel):
+    """The limbs of the active rig, and baking."""
+
+    bl_label = "Animation"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return is_generated_rig(context.object)
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, rig = self.layout, context.object
+        limbs, unserved = read_limbs(rig)
+        column = layout.column(align=True)
+        for limb in limbs:
+            bone = rig.pose.bones[limb.slider.bone]
+            column.prop(bone, f'["{limb.slider.name}"]', text=f"{limb.name}   IK-FK", slider=True)
+        for name, reason in unserved.items():
+            row = column.row()
+            row.enabled = False
+            row.label(text=f"{name}: not served yet", icon="INFO")
+        row = layout.row(align=True)
+        row.operator(POSE_OT_rigify_ikfk_bake_to_ik.bl_idname)
+        row.operator(POSE_OT_rigify_ikfk_bake_to_fk.bl_idname)
+
+
+class VIEW3D_PT_rigify_ikfk_result(_Tab, bpy.types.Panel):
+    """What the last job told."""
+
+    bl_label = "Result"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return bool(results.last_lines())
+
+    def draw(self, context: bpy.types.Context) -> None:
+        column = self.layout.column(align=True)
+        width = max(20, int(context.region.width / context.preferences.system.ui_scale / 7))
+        for line in results.last_lines():
+            for part in textwrap.wrap(line, width):
+                column.label(text=part)
+            column.separator(factor=0.5)
+
+
+CLASSES = (VIEW3D_PT_rigify_ikfk_character, VIEW3D_PT_rigify_ikfk_animation, VIEW3D_PT_rigify_ikfk_result)
