@@ -121,7 +121,7 @@ def _rig_object(name: str | None) -> bpy.types.Object:
 
     rigs = generated_rigs(bpy.context.scene.objects)
     if name is not None:
-        found = bpy.context.scene.objects.get(name)
+        found: bpy.types.Object | None = bpy.context.scene.objects.get(name)
         if found is None or found.type != "ARMATURE":
             exist = ", ".join(repr(rig.name) for rig in rigs) or "none"
             raise ToolError(f"There is no armature {name!r} in the scene. Generated rigs in it: {exist}.")

@@ -83,7 +83,7 @@ def bent(preset: Preset, landmarks: Points, axes: Array) -> tuple[Points, dict[s
             wanted = -axes[2] + (axes[2] @ line) * line
         wanted = wanted / np.linalg.norm(wanted)
         along = float((joint - start) @ line)
-        aside = joint - start - along * line
+        aside: Array = joint - start - along * line
         upper, lower = along, float(np.linalg.norm(end - start)) - along
         least = np.radians(bend.degrees) / (1 / max(upper, 1e-9) + 1 / max(lower, 1e-9))
         clear = 2 * least

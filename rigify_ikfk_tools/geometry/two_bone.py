@@ -11,6 +11,7 @@ that it starts from; how, is learnt from the solver itself (`Shape`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 from .rotations import about_axis, shortest_arc, split_scale
 
 Array = NDArray[np.float64]
+Rows = NDArray[np.integer[Any]]
+"""Some of the frames, by their place among all."""
 
 _UNIT = np.array([0.02, 0.3])
 """One step of (size, bend): both then move the middle joint by about the same."""
@@ -143,7 +146,7 @@ class Shape:
     def bend(self) -> Array:
         return self.unknowns[:, 1] * _UNIT[1]
 
-    def saw(self, rows: Array, along: Array, across: Array, error: Array) -> None:
+    def saw(self, rows: Rows, along: Array, across: Array, error: Array) -> None:
         """Take in what the solver made of the present unknowns on the frames `rows`, and how far off it was."""
         residual = np.stack([along, across], axis=1) - self.wanted[rows]
         moved = self.unknowns[rows] - self._evaluated[rows]
@@ -158,7 +161,7 @@ class Shape:
         chosen = rows[better]
         self.best[chosen], self.best_error[chosen] = self.unknowns[chosen], error[better]
 
-    def correct(self, rows: Array) -> None:
+    def correct(self, rows: Rows) -> None:
         """Move the unknowns of the frames `rows` to where the slopes say that the wanted figure is."""
         slopes, residual = self.slopes[rows], self.residuals[rows]
         # damped least squares: what the solver's tolerance may have made is not worth more than one step
@@ -169,7 +172,7 @@ class Shape:
         step *= np.minimum(1, _MOST / np.maximum(length, 1e-30))
         self.unknowns[rows] = np.clip(self.unknowns[rows] + step, *(_BOUNDS / _UNIT))
 
-    def nudge(self, rows: Array, which: int, amount: float) -> None:
+    def nudge(self, rows: Rows, which: int, amount: float) -> None:
         """Move one unknown (0 size, 1 bend) by `amount` steps, to see what it does."""
         self.unknowns[rows, which] += amount
 
@@ -178,7 +181,7 @@ class Shape:
         known = np.isfinite(self.best_error)
         self.unknowns[known] = self.best[known]
 
-    def spread(self, probed: Array, bent: Array) -> None:
+    def spread(self, probed: Rows, bent: Array) -> None:
         """Give the frames that were not probed what the probed ones found, by how far the limb is bent.
 
         `probed` are indices of frames, `bent` (n,) is how far the wanted middle joint stands off the chord, in lengths

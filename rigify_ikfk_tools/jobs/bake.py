@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import ToolError
 from ..geometry.rotations import angle_between, split_scale
+from ..geometry.two_bone import Rows
 from ..report import Report
 from ..rigs.fcurves import CONSTANT, Rewrite
 from ..rigs.limbs import FK, SIDES, SLIDER_VALUE, Limb, pick_limbs
@@ -171,12 +172,13 @@ def _solve(stage: Stage, rewrite: Rewrite, matches: Sequence[Match]) -> None:
 
 def _worst_waiting(matches: Sequence[Match], most: int) -> NDArray[np.int64]:
     """The frames that are not there yet, at most so many, those with the largest error."""
-    error = np.max([np.where(match.waiting, match.error, 0) for match in matches], axis=0)
+    errors: list[Array] = [np.where(match.waiting, match.error, 0.0) for match in matches]
+    error: Array = np.max(errors, axis=0)
     worst = np.argsort(-error, kind="stable")[:most]
     return np.sort(worst[error[worst] > 0])
 
 
-def _evaluate(stage: Stage, rewrite: Rewrite, matches: Sequence[Match], rows: Array) -> None:
+def _evaluate(stage: Stage, rewrite: Rewrite, matches: Sequence[Match], rows: Rows) -> None:
     _write(rewrite, matches)
     seen = _see(stage, (rewrite.frames[row] for row in rows), matches)
     for match in matches:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import bpy
 import numpy as np
@@ -15,7 +16,7 @@ from ..errors import ToolError
 from ..geometry.weights import limited
 from ..report import Report
 from ..rigs.heat import Heated, Skeleton, heat_weights
-from ..rigs.meshes import triangles, world_vertices
+from ..rigs.meshes import armature_modifiers, mesh_of, triangles, world_vertices
 from ..rigs.rigify import deform_bones
 
 _BEFORE = {"MIRROR", "ARRAY", "MULTIRES", "DATA_TRANSFER"}
@@ -73,7 +74,7 @@ def bind(
         _check(thing, rig, skeleton, replace)
     bound = []
     for thing in meshes:
-        heated = heat_weights(world_vertices(thing), triangles(thing.data), skeleton)
+        heated = heat_weights(world_vertices(thing), triangles(mesh_of(thing)), skeleton)
         bound.append((thing, heated, limited(heated.weights, most_influences)))
     report = BindReport(job="bind", rig=rig.name)
     for thing, heated, weights in bound:
@@ -95,7 +96,7 @@ def _check(thing: bpy.types.Object, rig: bpy.types.Object, skeleton: Skeleton, r
         raise ToolError(f"{thing.name!r} is in edit mode. Leave edit mode first.")
     if not thing.data.vertices:
         raise ToolError(f"{thing.name!r} has no vertices: there is nothing to bind.")
-    others = {m.object.name for m in thing.modifiers if m.type == "ARMATURE" and m.object not in (None, rig)}
+    others = {m.object.name for m in armature_modifiers(thing) if m.object not in (None, rig)}
     if others and not replace:
         raise ToolError(
             f"{thing.name!r} hangs on another armature, {', '.join(sorted(others))}. Unbind it, or ask for its replacement."
@@ -135,10 +136,10 @@ def _write_groups(thing: bpy.types.Object, weights: NDArray[np.float64], names: 
 def _hang(thing: bpy.types.Object, rig: bpy.types.Object) -> None:
     """One Armature modifier at the right place, and the rig as parent, without the mesh moving."""
     modifiers = thing.modifiers
-    armatures = [modifier for modifier in modifiers if modifier.type == "ARMATURE"]
+    armatures = armature_modifiers(thing)
     for spare in armatures[1:]:
         modifiers.remove(spare)
-    modifier = armatures[0] if armatures else modifiers.new("Armature", "ARMATURE")
+    modifier: Any = armatures[0] if armatures else modifiers.new("Armature", "ARMATURE")
     modifier.object, modifier.use_vertex_groups, modifier.use_bone_envelopes = rig, True, False
     if not armatures:
         place = max((index + 1 for index, other in enumerate(modifiers) if other.type in _BEFORE), default=0)

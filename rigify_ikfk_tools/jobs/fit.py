@@ -117,12 +117,12 @@ def _with_given(found: Points, given: Mapping[str, Sequence[float]] | None) -> t
         if name not in found:
             raise ToolError(f"There is no landmark {name!r}. The landmarks are {', '.join(sorted(found))}.")
         try:
-            place = np.array(place, float)
+            point = np.array(place, float)
         except (TypeError, ValueError):
-            place = np.empty(0)
-        if place.shape != (3,) or not np.isfinite(place).all() or np.abs(place).max() > 1e9:
+            point = np.empty(0)
+        if point.shape != (3,) or not np.isfinite(point).all() or np.abs(point).max() > 1e9:
             raise ToolError(f"The landmark {name!r} must be three finite numbers.")
-        marks[name] = place
+        marks[name] = point
     return marks, sorted(given or {})
 
 
@@ -132,7 +132,7 @@ def _placed_metarig(plan: Preset, marks: Points, body: Body) -> bpy.types.Object
         stock, parents = read_bones(metarig)
         place_bones(metarig, placed_bones(plan, marks, body.axes, stock, parents))
     except BaseException:
-        data = metarig.data
+        data: Any = metarig.data
         bpy.data.objects.remove(metarig)
         bpy.data.armatures.remove(data)
         raise

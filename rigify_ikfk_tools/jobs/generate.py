@@ -98,7 +98,7 @@ def _faults(metarig: bpy.types.Object) -> Iterator[str]:
     if not any(getattr(collection, "rigify_ui_row", 0) > 0 for collection in metarig.data.collections_all):
         yield "None of its bone collections has a row in Rigify's interface: give one a row."
     for bone in metarig.pose.bones:
-        kind = bone.rigify_type
+        kind = getattr(bone, "rigify_type", "")
         if kind in ("limbs.arm", "limbs.leg", "limbs.super_limb"):
             yield from _limb_faults(bone, 4 if kind == "limbs.leg" else 3)
 
@@ -125,7 +125,8 @@ def _run_rigify(metarig: bpy.types.Object) -> None:
     target = metarig.data.rigify_target_rig
     select_only([metarig], metarig)
     try:
-        bpy.ops.pose.rigify_generate()
+        operators: Any = bpy.ops.pose
+        operators.rigify_generate()
         failed = metarig.data.rigify_target_rig is None
         reason = "it gave no reason"
     except RuntimeError as error:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import bpy
 import numpy as np
@@ -68,7 +69,7 @@ def _keeps_angles(poses: Array) -> bool:
 
 
 def _converted(bone: bpy.types.Bone, matrices: Array, parents: Array | None, *, invert: bool) -> Array:
-    out = np.empty_like(matrices)
+    out: Any = np.empty_like(matrices)
     rest = bone.matrix_local
     for n, matrix in enumerate(matrices):
         if bone.parent is None or parents is None:

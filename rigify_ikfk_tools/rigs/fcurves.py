@@ -111,7 +111,7 @@ def write_keys(curve: bpy.types.FCurve, keys: Keys) -> None:
 class OwnCurves:
     """The F-curves of the action, and of the slot in it, that a data-block plays itself."""
 
-    def __init__(self, owner: bpy.types.ID) -> None:
+    def __init__(self, owner: bpy.types.Object) -> None:
         self.owner = owner
 
     @property
@@ -140,7 +140,7 @@ class OwnCurves:
         if not action.layers or not (action.layers[0].strips or make):
             return None
         layer = action.layers[0]
-        strip = layer.strips[0] if layer.strips else layer.strips.new(type="KEYFRAME")
+        strip: Any = layer.strips[0] if layer.strips else layer.strips.new(type="KEYFRAME")
         return strip.channelbag(data.action_slot, ensure=make)
 
     def _make_action(self) -> None:
@@ -265,13 +265,8 @@ class Rewrite:
         elif made is not None and hasattr(made, "slots") and self._slot is None and owner.animation_data.action_slot:
             slot = owner.animation_data.action_slot
             owner.animation_data.action_slot = None
-            if not any(
-                bag.fcurves
-                for layer in made.layers
-                for strip in layer.strips
-                for bag in strip.channelbags
-                if bag.slot == slot
-            ):
+            strips: list[Any] = [strip for layer in made.layers for strip in layer.strips]
+            if not any(bag.fcurves for strip in strips for bag in strip.channelbags if bag.slot == slot):
                 made.slots.remove(slot)
         if not self._had_data and owner.animation_data:
             owner.animation_data_clear()

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import bpy
 import numpy as np
@@ -104,7 +105,8 @@ def _solved(points: Array, faces: NDArray[np.int64], bones: Skeleton) -> Array:
     """Bone heat's weights (n, b); zero everywhere when the solver fails."""
     used, local = np.unique(faces, return_inverse=True)
     mesh = bpy.data.meshes.new("heat")
-    mesh.from_pydata(points[used].tolist(), [], local.reshape(faces.shape).tolist())
+    corners: list[list[int]] = local.reshape(-1, 3).tolist()
+    mesh.from_pydata(points[used].tolist(), [], corners)
     weights = np.zeros((len(points), len(bones.names)))
     weights[used] = _automatic(mesh, bones)
     return weights
@@ -116,7 +118,7 @@ def _by_proxy(points: Array, faces: NDArray[np.int64], bones: Skeleton, wanted: 
     mesh.from_pydata(points.tolist(), [], faces.tolist())
     thing = bpy.data.objects.new("proxy", mesh)
     bpy.context.scene.collection.objects.link(thing)
-    remesh = thing.modifiers.new("Remesh", "REMESH")
+    remesh: Any = thing.modifiers.new("Remesh", "REMESH")
     remesh.mode, remesh.voxel_size = "VOXEL", float(np.ptp(points, axis=0).max()) / _VOXELS
     voxels = bpy.data.meshes.new_from_object(thing.evaluated_get(bpy.context.evaluated_depsgraph_get()))
     bpy.data.objects.remove(thing)

@@ -12,10 +12,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import bpy
 
 from ..errors import ToolError
+
+CopyTransforms = bpy.types.CopyTransformsConstraint
+InverseKinematics = bpy.types.KinematicConstraint
 
 IK, FK = "ik", "fk"
 SIDES = (IK, FK)
@@ -185,11 +189,11 @@ class _Structure:
     def _depth(self, name: str) -> int:
         return len(self.bones[name].parent_recursive)
 
-    def _copied(self, bone: bpy.types.PoseBone) -> tuple[bpy.types.Constraint, bpy.types.Constraint] | None:
+    def _copied(self, bone: bpy.types.PoseBone) -> tuple[CopyTransforms, CopyTransforms] | None:
         copies = [
             c
             for c in bone.constraints
-            if c.type == "COPY_TRANSFORMS" and c.target == self.rig and c.subtarget in self.bones
+            if isinstance(c, CopyTransforms) and c.target == self.rig and c.subtarget in self.bones
         ]
         return (copies[0], copies[1]) if len(copies) == 2 else None
 
@@ -206,20 +210,20 @@ class _Structure:
 
     def _ik_side(self, result: tuple[str, ...]) -> IkSide:
         base, middle, target = (self.bones[name] for name in result[:3])
-        solvers = [c for c in middle.constraints if c.type == "IK" and c.target == self.rig]
+        solvers = [c for c in middle.constraints if isinstance(c, InverseKinematics) and c.target == self.rig]
         if not solvers:
             raise _NotServed("its IK side has no Inverse Kinematics constraint on the second bone, as paws have it")
         solver = solvers[0]
         if solver.chain_count != 2 or solver.subtarget != target.name or middle.parent != base:
             raise _NotServed("its IK solver does not bend two bones toward the end of the chain, as paws have it")
-        if all(base.lock_rotation):
+        if _all_locked(base.lock_rotation):
             raise _NotServed("the first bone of its IK chain is not a control, as with paws")
         hinges = [axis for axis in range(3) if not (middle.lock_ik_x, middle.lock_ik_y, middle.lock_ik_z)[axis]]
         poled = next((c for c in solvers if c.pole_target == self.rig and c.pole_subtarget in self.bones), None)
         end, rolls = self._end_control(target)
         distance = next((c for c in target.constraints if c.type == "LIMIT_DISTANCE"), None)
         tail = tuple(result[3:])
-        if any(all(self.bones[name].lock_rotation) for name in tail):
+        if any(_all_locked(self.bones[name].lock_rotation) for name in tail):
             raise _NotServed("a bone beyond its end has no control on the IK side")
         return IkSide(
             result=result,
@@ -240,7 +244,7 @@ class _Structure:
         while bone is not None and not any(c.type == "ARMATURE" for c in bone.constraints):
             line.append(bone)
             bone = bone.parent
-        free = [bone for bone in line if not all(bone.lock_location) and not all(bone.lock_rotation)]
+        free = [bone for bone in line if not _all_locked(bone.lock_location) and not _all_locked(bone.lock_rotation)]
         if not free:
             raise _NotServed("no control moves the target of its IK solver")
         end = free[-1]
@@ -251,7 +255,11 @@ class _Structure:
                 if subtarget in self.bones and end in self.bones[subtarget].parent_recursive:
                     between.add(subtarget)
         rolls = (self.bones[name] for name in between)
-        return end.name, tuple(sorted((b.name for b in rolls if not all(b.lock_rotation)), key=self._depth))
+        return end.name, tuple(sorted((b.name for b in rolls if not _all_locked(b.lock_rotation)), key=self._depth))
+
+
+def _all_locked(axes: Any) -> bool:
+    return all(axes)
 
 
 def _without_prefix(name: str) -> str:

@@ -7,6 +7,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
+from ..geometry.two_bone import Rows
 from .controls import basis_from_pose, key_basis
 from .fcurves import Rewrite
 from .limbs import Limb
@@ -65,13 +66,13 @@ class FkMatch:
             bone = self._bones[control]
             key_basis(rewrite, bone, basis_from_pose(bone.bone, self.wanted[control], self._parents.get(control)))
 
-    def saw(self, rows: Array, poses: Poses) -> None:
+    def saw(self, rows: Rows, poses: Poses) -> None:
         """Read the parents as they are with the controls in place."""
         for control, foreseen in self._parents.items():
             foreseen[rows] = poses[self._bones[control].parent.name]
         self.waiting[rows] = False
 
-    def try_out(self, step: int, rows: Array) -> bool:
+    def try_out(self, step: int, rows: Rows) -> bool:
         """Nothing has to be tried beforehand."""
         return False
 

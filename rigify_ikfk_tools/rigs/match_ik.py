@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..geometry import two_bone
 from ..geometry.rotations import shortest_arc, split_scale
+from ..geometry.two_bone import Rows
 from .controls import EVERYTHING, LOCATION, basis_from_pose, key_basis, pose_from_basis, rest_offset
 from .fcurves import Rewrite
 from .limbs import Limb
@@ -40,7 +41,8 @@ class IkMatch:
         base, middle, target = (self._bones[name] for name in self.ik.result[:3])
         self._swing = base.parent
         self._tracks = self._swing is not None and any(
-            c.type == "DAMPED_TRACK" and c.subtarget == target.name for c in self._swing.constraints
+            isinstance(c, bpy.types.DampedTrackConstraint) and c.subtarget == target.name
+            for c in self._swing.constraints
         )
         controls = [self.ik.end, *self.ik.rolls, *self.ik.tail, *filter(None, [self.ik.pole])]
         parents = {self._bones[name].parent for name in controls} | {self._swing}
@@ -214,12 +216,12 @@ class IkMatch:
             else []
         )
 
-    def saw(self, rows: Array, poses: Poses) -> None:
+    def saw(self, rows: Rows, poses: Poses) -> None:
         """Take in what the evaluated rig shows on the frames `rows` with the present controls."""
         for name in self._parents:
-            seen = self._parent_poses(poses, name)
-            if seen is not None:
-                self._parents[name][rows] = seen
+            parent = self._parent_poses(poses, name)
+            if parent is not None:
+                self._parents[name][rows] = parent
         if self._swing is not None:
             swing = self._swing_poses
             swing[rows] = poses[self._swing.name]
@@ -233,7 +235,7 @@ class IkMatch:
         self.error[rows] = error
         self.waiting[rows] = error > _CLOSE
 
-    def _turn(self, rows: Array, seen: two_bone.Figure) -> None:
+    def _turn(self, rows: Rows, seen: two_bone.Figure) -> None:
         """Learn how the figure lies about the chord, and turn it to where it shall be."""
         clear = seen.across > 1e-5 * self.total[rows]
         free, poled = rows[clear & ~self._poled[rows]], rows[clear & self._poled[rows]]
@@ -244,7 +246,7 @@ class IkMatch:
         self.turns[free] += two_bone.wrapped(self._goal[free] - angle[free])
         self.pole_angles[poled] += two_bone.wrapped(self._goal[poled] - angle[poled])
 
-    def try_out(self, step: int, rows: Array) -> bool:
+    def try_out(self, step: int, rows: Rows) -> bool:
         """Prepare the next evaluation of the probed frames `rows`; False when enough is known for all frames.
 
         Size and bend are moved one after the other, to see the slopes; then they are corrected.

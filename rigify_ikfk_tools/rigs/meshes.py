@@ -4,10 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import bpy
 import numpy as np
 from numpy.typing import NDArray
+
+
+def mesh_of(thing: bpy.types.Object) -> bpy.types.Mesh:
+    """The mesh that a mesh object shows."""
+    return cast("bpy.types.Mesh", thing.data)
 
 
 def local_vertices(mesh: bpy.types.Mesh) -> NDArray[np.float64]:
@@ -20,7 +26,12 @@ def local_vertices(mesh: bpy.types.Mesh) -> NDArray[np.float64]:
 def world_vertices(thing: bpy.types.Object) -> NDArray[np.float64]:
     """The vertices (n, 3) of a mesh object in world space, without its modifiers."""
     matrix = np.array(thing.matrix_world)
-    return local_vertices(thing.data) @ matrix[:3, :3].T + matrix[:3, 3]
+    return local_vertices(mesh_of(thing)) @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def armature_modifiers(thing: bpy.types.Object) -> list[bpy.types.ArmatureModifier]:
+    """The Armature modifiers of an object, in their order."""
+    return [modifier for modifier in thing.modifiers if isinstance(modifier, bpy.types.ArmatureModifier)]
 
 
 def triangles(mesh: bpy.types.Mesh) -> NDArray[np.int64]:
@@ -37,6 +48,6 @@ def joined_surface(things: Sequence[bpy.types.Object]) -> tuple[NDArray[np.float
     for thing in things:
         points = world_vertices(thing)
         vertices.append(points)
-        faces.append(triangles(thing.data) + count)
+        faces.append(triangles(mesh_of(thing)) + count)
         count += len(points)
     return np.concatenate(vertices), np.concatenate(faces)

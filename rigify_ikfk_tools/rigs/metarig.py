@@ -58,5 +58,5 @@ def place_bones(metarig: bpy.types.Object, rests: Mapping[str, BoneRest]) -> Non
 
 
 def _place(bone: bpy.types.EditBone, rest: BoneRest) -> None:
-    bone.head, bone.tail = Vector(rest.head), Vector(rest.tail)
-    bone.align_roll(Vector(rest.z_axis))
+    bone.head, bone.tail = Vector(rest.head.tolist()), Vector(rest.tail.tolist())
+    bone.align_roll(Vector(rest.z_axis.tolist()))

@@ -108,10 +108,8 @@ class _Parser:
         degrees = data["degrees"]
         if isinstance(degrees, bool) or not isinstance(degrees, (int, float)) or not 3 <= degrees <= 45:
             raise self.wrong(place, "'degrees' must be a number from 3 to 45")
-        return [
-            Bend(*(names if side == names[0] else map(mirrored_name, names)), data["toward"], float(degrees))
-            for side in both_sides(names[0])
-        ]
+        ways = [names if side == names[0] else [mirrored_name(name) for name in names] for side in both_sides(names[0])]
+        return [Bend(joint, start, end, data["toward"], float(degrees)) for joint, start, end in ways]
 
     def point(self, place: str, data: Any) -> Point:
         if isinstance(data, str):

@@ -20,14 +20,14 @@ def ensure_enabled() -> None:
     if enabled and hasattr(bpy.types.Armature, "rigify_target_rig"):
         return
     # without default_set Rigify registers no parameters of its rig types, and Generate fails
-    module = addon_utils.enable("rigify", default_set=True)
-    if module is None or not hasattr(bpy.types.Armature, "rigify_target_rig"):
+    addon_utils.enable("rigify", default_set=True)
+    if not hasattr(bpy.types.Armature, "rigify_target_rig"):
         raise ToolError("Rigify is missing. Enable the add-on Rigify, which comes with Blender, in the preferences.")
 
 
 def is_generated_rig(thing: bpy.types.Object | None) -> bool:
     """Whether an object is a rig that Rigify has generated."""
-    return thing is not None and thing.type == "ARMATURE" and "rig_id" in thing.data
+    return thing is not None and thing.type == "ARMATURE" and thing.data.get("rig_id") is not None
 
 
 def is_metarig(thing: bpy.types.Object | None) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
+from typing import Any
 
 import bpy
 import numpy as np
@@ -62,7 +63,7 @@ class Stage:
         numbers = np.empty((len(frames), len(values)))
         for row, frame in enumerate(frames):
             self._scene.frame_set(frame)
-            seen = self.rig.evaluated_get(self._scene.view_layers[0].depsgraph)
+            seen: Any = self.rig.evaluated_get(self._scene.view_layers[0].depsgraph)
             pose_bones = seen.pose.bones
             for column, name in enumerate(bones):
                 poses[row, column] = pose_bones[name].matrix
