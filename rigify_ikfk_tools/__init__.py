@@ -6,14 +6,16 @@ Imports go down only: ``ui`` and ``cli`` -> ``jobs`` -> ``rigs`` -> ``geometry``
 
 
 def register() -> None:
-    """Show the tools in Blender's window."""
-    from . import ui
+    """Show the tools in Blender's window, and add the command ``blender --command rigify_ikfk``."""
+    from . import cli, ui
 
     ui.register()
+    cli.register()
 
 
 def unregister() -> None:
     """Take away all that `register` has added."""
-    from . import ui
+    from . import cli, ui
 
+    cli.unregister()
     ui.unregister()

@@ -26,6 +26,22 @@ if TYPE_CHECKING:
 
 NAME = "rigify_ikfk"
 Job = Callable[[argparse.Namespace], "Report"]
+_registered: list[object] = []
+
+
+def register() -> None:
+    """Offer the command line as ``blender --command rigify_ikfk``."""
+    import bpy
+
+    _registered.append(bpy.utils.register_cli_command(NAME, main))
+
+
+def unregister() -> None:
+    """Take the command away again."""
+    import bpy
+
+    while _registered:
+        bpy.utils.unregister_cli_command(_registered.pop())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -94,6 +94,7 @@ def blender_version(command: str) -> str:
     """What a Blender says of itself, such as ``Blender 5.2.2 LTS``."""
     ended = subprocess.run([command, "--version"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     lines = ended.stdout.decode("utf-8", "replace").splitlines()
-    if ended.returncode != 0 or not lines or not lines[0].startswith("Blender"):
+    name = next((line.strip() for line in lines if line.startswith("Blender ")), None)
+    if ended.returncode != 0 or name is None:
         raise CommandError(f"{command} does not answer as Blender does when asked for its --version.")
-    return lines[0].strip()
+    return name
