@@ -19,6 +19,10 @@ from . import results
 if TYPE_CHECKING:
     from ..report import Report
 
+    OperatorPart = bpy.types.Operator
+else:
+    OperatorPart = object  # Blender reads properties from a base only when that is no operator itself
+
 
 def _do(operator: bpy.types.Operator, work: Callable[[], Report]) -> set[Any]:
     """Do the work of a job, and say in plain words how it went."""
@@ -76,7 +80,7 @@ class OBJECT_OT_rigify_ikfk_generate_and_bind(bpy.types.Operator):
         return _do(self, lambda: rig_character(meshes, preset=self.preset, **options))
 
 
-class _Bake:
+class _Bake(OperatorPart):
     """What both directions of a bake share."""
 
     bl_options = {"REGISTER", "UNDO"}

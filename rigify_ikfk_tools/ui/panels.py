@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import textwrap
+from typing import Any
 
 import bpy
 
@@ -19,8 +20,8 @@ from .operators import (
 
 
 class _Tab:
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
+    bl_space_type: Any = "VIEW_3D"
+    bl_region_type: Any = "UI"
     bl_category = "IK/FK"
 
 
