@@ -58,18 +58,19 @@ def describe(words: dict[str, str]) -> str:
 
 def _split(pytest_arguments: list[str]) -> tuple[list[str], list[str]]:
     """What each of the two runs is given: options go to both, named test files only where they belong."""
-    paths = [argument for argument in pytest_arguments if (ROOT / argument.split("::")[0]).exists()]
+    paths = [argument for argument in pytest_arguments if _lies_in(argument, "tests")]
     options = [argument for argument in pytest_arguments if argument not in paths]
     if not paths:
         return [*options, *PLAIN], [*options, "tests", *(f"--ignore={path}" for path in PLAIN)]
-    needs_none = [path for path in paths if _is_plain(path)]
+    needs_none = [path for path in paths if any(_lies_in(path, plain) for plain in PLAIN)]
     needs_blender = [path for path in paths if path not in needs_none]
     return needs_none and options + needs_none, needs_blender and options + needs_blender
 
 
-def _is_plain(path: str) -> bool:
-    place = (ROOT / path.split("::")[0]).resolve()
-    return any(ROOT / plain in (place, *place.parents) for plain in PLAIN)
+def _lies_in(argument: str, folder: str) -> bool:
+    """Whether an argument, such as ``tests/test_x.py::test_y``, names a test that exists in a folder or file."""
+    place = (ROOT / argument.split("::")[0]).resolve()
+    return place.exists() and ROOT / folder in (place, *place.parents)
 
 
 def _blender_to_test_in(environment: Environment, blender: str | None) -> tuple[str, list[str], str]:
