@@ -195,8 +195,8 @@ class _Reader:
         return max(girths) / self.height
 
     def _girth(self, ways: Array, far: Array, tip: int, length: float) -> float:
-        field = np.nan_to_num((ways + far[tip] - far) / 2, posinf=0, neginf=0)
-        near = np.isfinite(ways) & (ways < 1.6 * length)
+        near = np.isfinite(ways) & np.isfinite(far) & (ways < 1.6 * length)
+        field = (np.where(near, ways, 0) + far[tip] - np.where(near, far, 0)) / 2
         _, pieces = self.surface.contour(field, length, near[self.surface.triangles].all(axis=1))
         return float(np.linalg.norm(pieces, axis=1).sum())
 

@@ -33,10 +33,9 @@ def centre_line(
     Rings are taken where the way to the tip (`from_tip` (n,)) less the way to a far place on the body (`from_far` (n,))
     is the same: unlike rings of equal distance to the tip alone, they do not run into neighbouring fingers or toes.
     """
-    field = (from_tip + from_far[tip] - from_far) / 2
-    reached = np.isfinite(field)
-    field = np.where(reached, field, 0.0)
-    near = (from_tip < 1.25 * upto + 0.05 * upto) & reached
+    reached = np.isfinite(from_tip) & np.isfinite(from_far)
+    field = (np.where(reached, from_tip, 0) + from_far[tip] - np.where(reached, from_far, 0)) / 2
+    near = (from_tip < 1.3 * upto) & reached
     faces = near[surface.triangles].all(axis=1)
     lengths, middles = [0.0], [surface.points[tip]]
     for length in np.linspace(upto / count, upto, count):

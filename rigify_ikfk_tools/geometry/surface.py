@@ -19,8 +19,8 @@ _WELD = 1e-6
 _MOST_POINTS = 15_000
 _CELL = 1 / 110
 """Side of the cells that a dense surface is thinned to, in heights of the body."""
-_BRIDGE = 1 / 60
-"""Loose shells nearer than this to the body, in heights, hang on it."""
+_BRIDGE, _MOST_PIECES = 1 / 40, 100
+"""Pieces nearer than this to the body, in heights, hang on it; so many are looked at."""
 
 
 @dataclass
@@ -138,33 +138,46 @@ def _edges(triangles: Index) -> Index:
     return np.unique(np.sort(pairs, axis=1), axis=0)
 
 
-def _body(points: Array, triangles: Index, edges: Index, size: float) -> tuple[NDArray[np.bool_], Index]:
-    """Which points (n,) are the body, and edges (k, 2) that hang loose pieces on it.
+def _body(
+    points: Array, triangles: Index, edges: Index, size: float
+) -> tuple[NDArray[np.bool_], Index]:
+    """Which points (n,) are the body, and edges (k, 2) that hang its pieces together.
 
-    The largest piece alone is taken when it has nearly the whole extent; a body in pieces is tied together.
+    The body is the piece with the largest area and, one after the other, those that stick out of it and lie close to
+    it: a head or hands of their own. What lies inside its box (eyes, buttons, a shirt) is left out.
     """
     labels = islands(len(points), edges)
     corners = points[triangles]
     areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
     area = np.bincount(labels[triangles[:, 0]], weights=areas, minlength=len(points))
-    main = labels == int(np.argmax(area))
-    none = np.empty((0, 2), np.int64)
-    if (np.ptp(points[main], axis=0) >= 0.9 * np.ptp(points, axis=0)).all() and area.max() > 0.4 * area.sum():
-        return main, none
-    bridges = _bridges(points, labels, _BRIDGE * size)
-    labels = islands(len(points), np.concatenate([edges, bridges]))
-    area = np.bincount(labels[triangles[:, 0]], weights=areas, minlength=len(points))
-    main = labels == int(np.argmax(area))
-    return main, bridges[main[bridges].all(axis=1)]
+    pieces = [piece for piece in np.argsort(-area, kind="stable")[:_MOST_PIECES] if area[piece] > 1e-3 * area.sum()]
+    body = labels == pieces[0]
+    bridges = [np.empty((0, 2), np.int64)]
+    for piece in pieces[1:]:
+        loose = labels == piece
+        if _sticks_out(points[loose], points[body], 0.02 * size):
+            bridge = _nearest_pairs(points, np.flatnonzero(loose), np.flatnonzero(body), _BRIDGE * size)
+            if len(bridge):
+                bridges.append(bridge)
+                body |= loose
+    return body, np.concatenate(bridges)
 
 
-def _bridges(points: Array, labels: Index, side: float) -> Index:
-    """Edges (k, 2) between points of different pieces that share a cell."""
-    out = []
-    for shift in (0.0, 0.5):
-        _, cell = np.unique(_cells(points + shift * side, side), axis=0, return_inverse=True)
-        order = np.lexsort((labels, cell.ravel()))
-        a, b = order[:-1], order[1:]
-        meet = (cell.ravel()[a] == cell.ravel()[b]) & (labels[a] != labels[b])
-        out.append(np.stack([a[meet], b[meet]], axis=1))
-    return np.concatenate(out)
+def _sticks_out(points: Array, body: Array, margin: float) -> bool:
+    over = points.max(axis=0) > body.max(axis=0) + margin
+    return bool((over | (points.min(axis=0) < body.min(axis=0) - margin)).any())
+
+
+def _nearest_pairs(points: Array, some: Index, others: Index, most: float, count: int = 8) -> Index:
+    """The `count` nearest pairs (k, 2) of points of two sets, as far as they are nearer than `most`."""
+    best = np.empty(len(some), np.int64)
+    gaps = np.empty(len(some))
+    for start in range(0, len(some), 256):
+        part = some[start : start + 256]
+        squares = ((points[part][:, None] - points[others][None]) ** 2).sum(axis=2)
+        nearest = squares.argmin(axis=1)
+        best[start : start + 256] = others[nearest]
+        gaps[start : start + 256] = np.sqrt(squares[np.arange(len(part)), nearest])
+    chosen = np.argsort(gaps, kind="stable")[:count]
+    chosen = chosen[gaps[chosen] < most]
+    return np.stack([some[chosen], best[chosen]], axis=1)
