@@ -138,9 +138,7 @@ def _edges(triangles: Index) -> Index:
     return np.unique(np.sort(pairs, axis=1), axis=0)
 
 
-def _body(
-    points: Array, triangles: Index, edges: Index, size: float
-) -> tuple[NDArray[np.bool_], Index]:
+def _body(points: Array, triangles: Index, edges: Index, size: float) -> tuple[NDArray[np.bool_], Index]:
     """Which points (n,) are the body, and edges (k, 2) that hang its pieces together.
 
     The body is the piece with the largest area and, one after the other, those that stick out of it and lie close to

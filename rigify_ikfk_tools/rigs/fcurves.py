@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ToolError
+from .limbs import Setting
 
 CONSTANT, LINEAR, BEZIER = 0, 1, 2
 _FLOATS = {"co": 2, "handle_left": 2, "handle_right": 2, "back": 1, "amplitude": 1, "period": 1}
@@ -240,6 +241,11 @@ class Rewrite:
             head = head.where(head.values != body.values[0])
             tail = tail.where(tail.values != body.values[-1])
         write_keys(curve, Keys.joined([head, body, tail]))
+
+    def set_property(self, setting: Setting, values: NDArray[np.float64], *, interpolation: int = LINEAR) -> None:
+        """Key a custom property of a bone with `values` (n,), one for each frame."""
+        static = setting.value(self.curves.owner)
+        self.set((setting.path, 0), values, static=static, group=setting.bone, interpolation=interpolation)
 
     def value_before(self, channel: Channel, static: float) -> float:
         """What a channel shows on the frame before the range; `static` where it has no key there."""

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Blend limbs from one side to the other over a range of frames, the pose kept all the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import bpy
+import numpy as np
+
+from ..report import Report
+from ..rigs.fcurves import Rewrite
+from ..rigs.limbs import FK, IK, SLIDER_VALUE
+from ..rigs.matching import look, match_sides
+from ..rigs.stage import Stage
+from .proof import LimbError, notes_beyond, prove
+from .shot import check_rig, checked_frames, chosen_sides, scene_of
+
+
+@dataclass
+class BlendReport(Report):
+    """How exactly the pose was kept while the sliders moved."""
+
+    rig: str = ""
+    to: str = ""
+    first_frame: int = 0
+    last_frame: int = 0
+    limbs: list[LimbError] = field(default_factory=list)
+
+    def lines(self) -> list[str]:
+        frames = f"frames {self.first_frame} to {self.last_frame}"
+        head = f"{self.job} the sliders of {self.rig} to {self.to.upper()}, {frames}, in {self.seconds:.1f} s"
+        return [head, *(limb.line() for limb in self.limbs), *self.notes]
+
+
+def blend(
+    rig: bpy.types.Object,
+    *,
+    to: str,
+    frames: range,
+    limbs: Sequence[str] | None = None,
+    scene: bpy.types.Scene | None = None,
+    tolerance_mm: float = 1.0,
+) -> BlendReport:
+    """Ease the IK-FK sliders of limbs to the side `to` over `frames`, from the other side.
+
+    Both sides are keyed on each frame with the pose that was visible, so that every value of the slider shows it. The
+    slider eases in and out; beyond the frames keys and pose stay as they are. For the other arguments see `bake`.
+
+    Raises ToolError, and leaves everything as it was, when the rig, a limb, the frames or an F-curve can't be served.
+    """
+    started = time.perf_counter()
+    scene = scene or scene_of(rig)
+    frames = checked_frames(frames, scene)
+    check_rig(rig)
+    goal = chosen_sides(rig, to, limbs)
+    both = [(limb, side) for limb, _ in goal for side in (FK, IK)]
+    share = np.linspace(0, 1, len(frames)) if len(frames) > 1 else np.ones(1)
+    eased = share * share * (3 - 2 * share)
+    start = SLIDER_VALUE[FK if to == IK else IK]
+    with Stage(rig, scene) as stage, Rewrite(rig, frames) as rewrite:
+        seen = look(stage, frames, rig, both)
+        for limb, side in goal:
+            rewrite.set_property(limb.slider, start + (SLIDER_VALUE[side] - start) * eased)
+        match_sides(stage, rewrite, rig, both, seen)
+        errors = prove(stage, goal, seen.poses, frames, visible=True, tolerance_mm=tolerance_mm)
+    return BlendReport(
+        job="blend",
+        seconds=time.perf_counter() - started,
+        notes=list(notes_beyond(errors, tolerance_mm)),
+        rig=rig.name,
+        to=to,
+        first_frame=frames[0],
+        last_frame=frames[-1],
+        limbs=errors,
+    )

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The proof of a job on a shot: played once more, and compared with what was seen before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..geometry.rotations import angle_between, split_scale
+from ..rigs.limbs import Limb
+from ..rigs.stage import Poses, Stage
+
+Array = NDArray[np.float64]
+
+
+@dataclass
+class Spread:
+    """How far off a limb is over all frames."""
+
+    median: float
+    p99: float
+    max: float
+
+    @staticmethod
+    def of(values: Array) -> Spread:
+        return Spread(float(np.median(values)), float(np.percentile(values, 99)), float(values.max()))
+
+
+@dataclass
+class LimbError:
+    """What the proof found for one limb: the baked pose against the pose that was seen before."""
+
+    limb: str
+    to: str
+    middle_mm: Spread
+    """Elbow or knee."""
+    end_mm: Spread
+    """Wrist or ankle, and what lies beyond."""
+    end_deg: Spread
+    """Rotation of the hand or the foot, and of what lies beyond."""
+    worst_mm: float
+    worst_bone: str
+    worst_frame: int
+    beyond: list[int]
+    """Frames on which the middle or the end joint is farther off than the tolerance."""
+
+    def line(self) -> str:
+        return (
+            f"{self.limb} to {self.to.upper()}: largest error {self.worst_mm:.3f} mm at {self.worst_bone}, frame {self.worst_frame}; "
+            f"middle joint median {self.middle_mm.median:.3f} mm, end rotation at most {self.end_deg.max:.3f} degrees"
+        )
+
+
+def prove(
+    stage: Stage, sides: Sequence[tuple[Limb, str]], before: Poses, frames: range, *, visible: bool, tolerance_mm: float
+) -> list[LimbError]:
+    """Play the frames and compare each limb with the poses `before` of its visible bones.
+
+    With `visible` the visible bones are looked at; else the bones that they would follow on the side of the limb,
+    for sliders that were left alone.
+    """
+    shown = {limb.name: limb.visible if visible else limb.result(side) for limb, side in sides}
+    after = stage.play(frames, [bone for bones in shown.values() for bone in bones]).poses
+    linear = np.array(stage.rig.matrix_world)[:3, :3]
+    size = float(np.cbrt(abs(np.linalg.det(linear))))
+    return [
+        _limb_error(limb, side, before, [after[name] for name in shown[limb.name]], frames, size, tolerance_mm)
+        for limb, side in sides
+    ]
+
+
+def notes_beyond(limbs: Sequence[LimbError], tolerance_mm: float) -> Iterator[str]:
+    """A sentence for each limb with frames beyond the tolerance."""
+    for limb in limbs:
+        if limb.beyond:
+            yield (
+                f"{limb.limb}: {len(limb.beyond)} frames are more than {tolerance_mm:g} mm off, the first is "
+                f"{limb.beyond[0]}. The {limb.to.upper()} side can't show that pose; look at those frames."
+            )
+
+
+def _limb_error(
+    limb: Limb, side: str, before: Poses, after: Sequence[Array], frames: range, size: float, tolerance_mm: float
+) -> LimbError:
+    pairs = [(before[name], poses) for name, poses in zip(limb.visible, after, strict=True)]
+    places = np.stack([1e3 * size * np.linalg.norm(a[:, :3, 3] - b[:, :3, 3], axis=1) for a, b in pairs])
+    turns = np.stack([np.degrees(angle_between(_turn(a), _turn(b))) for a, b in pairs[2:]])
+    bone, row = np.unravel_index(np.argmax(places), places.shape)
+    beyond = np.flatnonzero((places[1:] > tolerance_mm).any(axis=0))
+    return LimbError(
+        limb=limb.name,
+        to=side,
+        middle_mm=Spread.of(places[1]),
+        end_mm=Spread.of(places[2:].max(axis=0)),
+        end_deg=Spread.of(turns.max(axis=0)),
+        worst_mm=float(places[bone, row]),
+        worst_bone=limb.visible[bone],
+        worst_frame=frames[row],
+        beyond=[frames[row] for row in beyond],
+    )
+
+
+def _turn(poses: Array) -> Array:
+    return split_scale(poses[:, :3, :3])[0]

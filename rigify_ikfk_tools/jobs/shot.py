@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What bake and blend ask of a shot: a rig, limbs, frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import bpy
+
+from ..errors import ToolError
+from ..rigs.limbs import SIDES, Limb, pick_limbs
+
+
+def chosen_sides(
+    rig: bpy.types.Object, to: str | Mapping[str, str], names: Sequence[str] | None
+) -> list[tuple[Limb, str]]:
+    if isinstance(to, str):
+        sides = [(limb, to) for limb in pick_limbs(rig, names)]
+    else:
+        picked = pick_limbs(rig, list(to) if names is None else names)
+        sides = [(limb, to.get(limb.name, to.get(limb.alias, ""))) for limb in picked]
+    for limb, side in sides:
+        if side not in SIDES:
+            raise ToolError(f"A limb is baked to 'ik' or to 'fk', not to {side!r} ({limb.name}).")
+    return sides
+
+
+def checked_frames(frames: range | None, scene: bpy.types.Scene) -> range:
+    if frames is None:
+        frames = range(scene.frame_start, scene.frame_end + 1)
+    if len(frames) == 0:
+        raise ToolError("The frame range is empty: its end lies before its start.")
+    if frames.step != 1:
+        raise ToolError("The frame range must hold every frame; steps are not supported.")
+    return frames
+
+
+def check_rig(rig: bpy.types.Object) -> None:
+    if rig.type != "ARMATURE" or rig.pose is None:
+        raise ToolError(f"{rig.name!r} is not an armature. Choose a rig that Rigify has generated.")
+    if rig.mode == "EDIT":
+        raise ToolError(f"{rig.name!r} is in edit mode. Leave edit mode first.")
+    if rig.data.pose_position == "REST":
+        raise ToolError(f"{rig.name!r} shows its rest position. Set it to pose position first.")
+
+
+def scene_of(rig: bpy.types.Object) -> bpy.types.Scene:
+    scenes = list(rig.users_scene)
+    return bpy.context.scene if not scenes or bpy.context.scene in scenes else scenes[0]
