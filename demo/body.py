@@ -14,9 +14,11 @@ _TRUNK: dict[str, tuple[Place, float, str | None]] = {
     "waist": ((0, 0.0, 1.12), 0.115, "hips"),
     "chest": ((0, 0.01, 1.28), 0.145, "waist"),
     "collar": ((0, 0.025, 1.42), 0.09, "chest"),
-    "neck": ((0, 0.02, 1.49), 0.05, "collar"),
-    "jaw": ((0, -0.005, 1.575), 0.078, "neck"),
-    "skull": ((0, 0.0, 1.66), 0.1, "jaw"),
+    "neck": ((0, 0.02, 1.46), 0.052, "collar"),
+    "jaw": ((0, -0.012, 1.545), 0.07, "neck"),
+    "face": ((0, -0.01, 1.62), 0.092, "jaw"),
+    "skull": ((0, 0.005, 1.69), 0.094, "face"),
+    "crown": ((0, 0.008, 1.745), 0.06, "skull"),
 }
 _SIDED: dict[str, tuple[Place, float, str]] = {
     "thigh": ((0.1, 0.02, 0.88), 0.088, "hips"),
