@@ -94,8 +94,9 @@ def ready_environment(bpy: str | None = None) -> Environment:
     CommandError
         No Python on this machine can run that bpy, or the installation failed.
     """
+    wanted = (bpy,) if bpy else DEFAULT_BPYS
     refused = []
-    for version in (bpy,) if bpy else DEFAULT_BPYS:
+    for version in wanted:
         environment = Environment(version, ROOT / f".venv-bpy{version}")
         if environment.is_complete():
             return environment
@@ -106,12 +107,9 @@ def ready_environment(bpy: str | None = None) -> Environment:
             continue
         environment.make(python)
         return environment
-    wanted = " or ".join(dict.fromkeys(PYTHON_OF_BPY[version] for version in ((bpy,) if bpy else DEFAULT_BPYS)))
-    raise CommandError(
-        "\n".join(
-            [*refused, f"Install Python {wanted}, from python.org or with pyenv, uv or the system, and try again."]
-        )
-    )
+    pythons = " or ".join(PYTHON_OF_BPY[version] for version in wanted)
+    refused.append(f"Install Python {pythons}, from python.org or with pyenv, uv or the system, and try again.")
+    raise CommandError("\n".join(refused))
 
 
 def run(command: list[str], more: dict[str, str] | None = None, quiet: bool = False) -> int:
