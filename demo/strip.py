@@ -27,9 +27,7 @@ def render_strip(body: bpy.types.Object, rig: bpy.types.Object, frames: Sequence
     with tempfile.TemporaryDirectory() as folder:
         for frame, along in zip(frames, travel, strict=True):
             scene.frame_set(frame)
-            torso = rig.matrix_world @ rig.pose.bones["torso"].matrix.translation
-            size = body.dimensions.z
-            camera.location = Vector((2.6 * size, torso.y - 1.7 * size, 0.62 * size))
+            camera.location = Vector((2.6 * size, along - 1.7 * size, 0.5 * size))
             scene.render.filepath = str(Path(folder) / f"{frame}.png")
             bpy.ops.render.render(write_still=True)
             picture = bpy.data.images.load(scene.render.filepath)

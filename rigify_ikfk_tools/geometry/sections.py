@@ -63,10 +63,12 @@ class Slice:
 
     @property
     def middle(self) -> Array:
+        """The middle (3,) of the box."""
         return (self.low + self.high) / 2
 
     @property
     def width(self) -> float:
+        """From left to right."""
         return float(self.high[0] - self.low[0])
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A chain of two bones bent by Blender's IK solver with stretch, and how to make it show a wanted middle joint.
 
-All is seen in the *chord frame* of each frame: its origin is the head of the first bone, its Y axis points from there to
-the target. With the target given, the solver's result is a plane figure: the place of the middle joint *along* the
-chord and *across* it, at an *angle* about it. Turning the first bone about the chord before solving turns the figure and
-changes nothing else. Its shape depends on the *size* that the first bone is scaled to and on the *bend* about the hinge
-that it starts from; how, is learnt from the solver itself (`Shape`).
+All is seen in the *chord frame* of each frame: its origin is the head of the first bone, its Y axis points from there
+to the target. With the target given, the solver's result is a plane figure: the place of the middle joint *along* the
+chord and *across* it, at an *angle* about it. Turning the first bone about the chord before solving turns the figure
+and changes nothing else. Its shape depends on the *size* that the first bone is scaled to and on the *bend* about the
+hinge that it starts from; how, is learnt from the solver itself (`Shape`).
 """
 
 from __future__ import annotations
@@ -140,10 +140,12 @@ class Shape:
 
     @property
     def size(self) -> Array:
+        """Scale (n,) of the first bone, in wanted lengths over lengths at rest."""
         return self.unknowns[:, 0] * _UNIT[0]
 
     @property
     def bend(self) -> Array:
+        """Angle (n,) about the hinge that the first bone starts from, in radians."""
         return self.unknowns[:, 1] * _UNIT[1]
 
     def saw(self, rows: Rows, along: Array, across: Array, error: Array) -> None:

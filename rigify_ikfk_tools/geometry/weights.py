@@ -10,7 +10,7 @@ Array = NDArray[np.float64]
 
 
 def limited(weights: Array, most: int) -> Array:
-    """Weights (n, b) with only the `most` largest of each vertex kept, summing to 1; vertices without any stay empty."""
+    """Weights (n, b) with the `most` largest of each vertex kept, summing to 1; vertices without any stay empty."""
     weights = np.where(weights > 0, weights, 0.0)
     if weights.shape[1] > most:
         smallest_kept = np.partition(weights, -most, axis=1)[:, -most][:, None]

@@ -37,8 +37,10 @@ class MeshBinding:
     groups: int
 
     def line(self) -> str:
+        """The mesh's result for a person to read."""
         carried = f", {self.carried} carried from neighbours" if self.carried else ""
-        return f"{self.mesh}: {self.method}, {self.vertices} vertices on {self.groups} bones, at most {self.influences} each{carried}"
+        bones = f"{self.vertices} vertices on {self.groups} bones, at most {self.influences} each"
+        return f"{self.mesh}: {self.method}, {bones}{carried}"
 
 
 @dataclass
@@ -99,7 +101,8 @@ def _check(thing: bpy.types.Object, rig: bpy.types.Object, skeleton: Skeleton, r
     others = {m.object.name for m in armature_modifiers(thing) if m.object not in (None, rig)}
     if others and not replace:
         raise ToolError(
-            f"{thing.name!r} hangs on another armature, {', '.join(sorted(others))}. Unbind it, or ask for its replacement."
+            f"{thing.name!r} hangs on another armature, {', '.join(sorted(others))}. "
+            "Unbind it, or ask for its replacement."
         )
     points = world_vertices(thing)
     points = points[np.isfinite(points).all(axis=1)]

@@ -46,7 +46,8 @@ class FitReport(Report):
     def lines(self) -> list[str]:
         least = min(self.bends_deg, key=self.bends_deg.__getitem__)
         return [
-            f"fit {self.preset} into a body {self.height:.3g} units high, up {self.up}, facing {self.facing}, in {self.seconds:.1f} s",
+            f"fit {self.preset} into a body {self.height:.3g} units high, up {self.up}, facing {self.facing}, "
+            f"in {self.seconds:.1f} s",
             f"least bend of knees and elbows: {self.bends_deg[least]:.1f} degrees at {least}",
             *self.notes,
         ]
@@ -75,7 +76,8 @@ def fit(
         metarig = _placed_metarig(plan, marks, body)
     except MissingLandmark as missing:
         raise ToolError(
-            f"The preset {plan.name!r} needs the landmark {missing.args[0]!r}, which was not found. Give it in a landmark file."
+            f"The preset {plan.name!r} needs the landmark {missing.args[0]!r}, which was not found. "
+            "Give it in a landmark file."
         ) from None
     report = FitReport(
         job="fit",
@@ -107,7 +109,8 @@ def _read(meshes: Sequence[bpy.types.Object]) -> Body:
         return read_body(vertices, faces)
     except UnreadableBody as problem:
         raise ToolError(
-            f"{names} can't be read as a standing humanoid: {problem}. Give the landmarks in a file, or place a meta-rig by hand."
+            f"{names} can't be read as a standing humanoid: {problem}. "
+            "Stand it up in a T-pose or A-pose, or place a meta-rig by hand."
         ) from None
 
 

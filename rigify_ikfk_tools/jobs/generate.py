@@ -34,8 +34,8 @@ class GenerateReport(Report):
 
     def lines(self) -> list[str]:
         again = "again " if self.again else ""
-        text = f"generate {again}{self.rig.name} from {self.metarig}: {self.bones} bones, {self.deform_bones} of them deform"
-        return [f"{text}, in {self.seconds:.1f} s", *self.notes]
+        bones = f"{self.bones} bones, {self.deform_bones} of them deform"
+        return [f"generate {again}{self.rig.name} from {self.metarig}: {bones}, in {self.seconds:.1f} s", *self.notes]
 
 
 def generate(metarig: bpy.types.Object) -> GenerateReport:
@@ -87,7 +87,9 @@ def _faults(metarig: bpy.types.Object) -> Iterator[str]:
             if o.type == "ARMATURE" and o != metarig and o.data.rigify_target_rig == target
         ]
         if owners:
-            yield f"It would overwrite {target.name!r}, the rig of {owners[0]!r}: clear its target rig in the Rigify panel first."
+            yield (
+                f"It would overwrite {target.name!r}, the rig of {owners[0]!r}: clear its target rig in Rigify's panel."
+            )
         if target.library:
             yield f"Its rig {target.name!r} is linked from another file."
         elif target.name in bpy.context.view_layer.objects and target.hide_select:

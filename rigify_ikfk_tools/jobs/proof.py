@@ -26,6 +26,7 @@ class Spread:
 
     @staticmethod
     def of(values: Array) -> Spread:
+        """The spread of values (n,)."""
         return Spread(float(np.median(values)), float(np.percentile(values, 99)), float(values.max()))
 
 
@@ -48,9 +49,11 @@ class LimbError:
     """Frames on which the middle or the end joint is farther off than the tolerance."""
 
     def line(self) -> str:
+        """The limb's result for a person to read."""
         return (
-            f"{self.limb} to {self.to.upper()}: largest error {self.worst_mm:.3f} mm at {self.worst_bone}, frame {self.worst_frame}; "
-            f"middle joint median {self.middle_mm.median:.3f} mm, end rotation at most {self.end_deg.max:.3f} degrees"
+            f"{self.limb} to {self.to.upper()}: largest error {self.worst_mm:.3f} mm at {self.worst_bone}, "
+            f"frame {self.worst_frame}; middle joint median {self.middle_mm.median:.3f} mm, "
+            f"end rotation at most {self.end_deg.max:.3f} degrees"
         )
 
 

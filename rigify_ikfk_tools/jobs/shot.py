@@ -14,6 +14,7 @@ from ..rigs.limbs import SIDES, Limb, pick_limbs
 def chosen_sides(
     rig: bpy.types.Object, to: str | Mapping[str, str], names: Sequence[str] | None
 ) -> list[tuple[Limb, str]]:
+    """The limbs of a rig by their names, each with the side that `to` says. Raises ToolError."""
     if isinstance(to, str):
         sides = [(limb, to) for limb in pick_limbs(rig, names)]
     else:
@@ -26,6 +27,7 @@ def chosen_sides(
 
 
 def checked_frames(frames: range | None, scene: bpy.types.Scene) -> range:
+    """The frames to work on, the scene's own where none are given. Raises ToolError when there are none."""
     if frames is None:
         frames = range(scene.frame_start, scene.frame_end + 1)
     if len(frames) == 0:
@@ -36,6 +38,7 @@ def checked_frames(frames: range | None, scene: bpy.types.Scene) -> range:
 
 
 def check_rig(rig: bpy.types.Object) -> None:
+    """Raise ToolError when an object can't be posed."""
     if rig.type != "ARMATURE" or rig.pose is None:
         raise ToolError(f"{rig.name!r} is not an armature. Choose a rig that Rigify has generated.")
     if rig.mode == "EDIT":
@@ -45,5 +48,6 @@ def check_rig(rig: bpy.types.Object) -> None:
 
 
 def scene_of(rig: bpy.types.Object) -> bpy.types.Scene:
+    """The scene that a rig is in: the current one where it can be."""
     scenes = list(rig.users_scene)
     return bpy.context.scene if not scenes or bpy.context.scene in scenes else scenes[0]

@@ -40,10 +40,12 @@ class Keys:
 
     @property
     def times(self) -> NDArray[np.float32]:
+        """When the keys lie, in frames of the action."""
         return self.columns["co"][:, 0]
 
     @property
     def values(self) -> NDArray[np.float32]:
+        """What the keys hold."""
         return self.columns["co"][:, 1]
 
     def where(self, mask: NDArray[np.bool_]) -> Keys:
@@ -117,6 +119,7 @@ class OwnCurves:
 
     @property
     def action(self) -> bpy.types.Action | None:
+        """The action that is assigned, or None."""
         data = self.owner.animation_data
         return data.action if data else None
 
@@ -293,7 +296,8 @@ class Rewrite:
                 else channel[0].rpartition("]")[0].rpartition("[")[2]
             )
             raise ToolError(
-                f"The F-curve {what}[{channel[1]}] of {group!r} {_obstacle(curve)}: nothing could be baked onto it. Change that first."
+                f"The F-curve {what}[{channel[1]}] of {group!r} {_obstacle(curve)}: nothing could be baked onto it. "
+                "Change that first."
             )
         keys = self._old[channel]
         assert keys is not None

@@ -39,11 +39,13 @@ class Skeleton:
 
     @staticmethod
     def of(rig: bpy.types.Object, bones: Sequence[bpy.types.Bone]) -> Skeleton:
+        """The rest of these bones of a rig."""
         matrix = np.array(rig.matrix_world)
-        place = lambda points: np.array(points) @ matrix[:3, :3].T + matrix[:3, 3]  # noqa: E731
-        return Skeleton(
-            [b.name for b in bones], place([b.head_local for b in bones]), place([b.tail_local for b in bones])
+        heads, tails = (
+            np.array([getattr(bone, end) for bone in bones]) @ matrix[:3, :3].T + matrix[:3, 3]
+            for end in ("head_local", "tail_local")
         )
+        return Skeleton([bone.name for bone in bones], heads, tails)
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,9 @@ class Heated:
 def heat_weights(points: Array, corners: NDArray[np.int64], skeleton: Skeleton) -> Heated:
     """Skin weights of world points (n, 3) with triangles `corners` (m, 3).
 
-    Bone heat on the larger islands; where it finds nothing, and on dense meshes, bone heat on a voxel proxy; where that fails too, the
-    nearest bones. Small islands, loose points and what no bone sees take the weights of the nearest weighted point.
+    Bone heat on the larger islands; where it finds nothing, and on dense meshes, bone heat on a voxel proxy; where that
+    fails too, the nearest bones. Small islands, loose points and what no bone sees take the weights of the nearest
+    weighted point.
     """
     finite = np.isfinite(points).all(axis=1)
     middle = (skeleton.heads.min(axis=0) + skeleton.tails.max(axis=0)) / 2

@@ -16,6 +16,8 @@ from .match_ik import IkMatch
 from .stage import Played, Stage
 
 Match = FkMatch | IkMatch
+Rows = NDArray[np.int64]
+"""Numbers of frames within the range, ascending."""
 
 _CORRECTIONS = 12
 """How often frames that are not there yet are corrected at most."""
@@ -63,7 +65,8 @@ def _solve(stage: Stage, rewrite: Rewrite, matches: Sequence[Match]) -> None:
     step = 0
     while len(probed):
         _evaluate(stage, rewrite, matches, probed)
-        if not any([match.try_out(step, probed) for match in matches]):
+        more = [match.try_out(step, probed) for match in matches]  # each takes part, whatever the others say
+        if not any(more):
             break
         step += 1
     count = len(rewrite.frames)
@@ -81,14 +84,14 @@ def _solve(stage: Stage, rewrite: Rewrite, matches: Sequence[Match]) -> None:
     _write(rewrite, matches)
 
 
-def _worst_waiting(matches: Sequence[Match], most: int) -> NDArray[np.int64]:
+def _worst_waiting(matches: Sequence[Match], most: int) -> Rows:
     """The frames that are not there yet, at most so many, those with the largest error."""
-    error = np.max([np.where(match.waiting, match.error, 0) for match in matches], axis=0)
+    error = np.max([np.where(match.waiting, match.error, 0.0) for match in matches], axis=0).astype(float)
     worst = np.argsort(-error, kind="stable")[:most]
     return np.sort(worst[error[worst] > 0])
 
 
-def _evaluate(stage: Stage, rewrite: Rewrite, matches: Sequence[Match], rows: Array) -> None:
+def _evaluate(stage: Stage, rewrite: Rewrite, matches: Sequence[Match], rows: Rows) -> None:
     _write(rewrite, matches)
     seen = _see(stage, (rewrite.frames[row] for row in rows), matches)
     for match in matches:

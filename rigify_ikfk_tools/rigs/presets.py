@@ -27,7 +27,8 @@ def load_preset(name: str | Path) -> Preset:
     path = FOLDER / f"{name}.json" if str(name) in preset_names() else Path(name)
     if not path.is_file():
         raise ToolError(
-            f"There is no preset {str(name)!r}. The presets are {', '.join(preset_names())}; a path to a JSON file will do too."
+            f"There is no preset {str(name)!r}. The presets are {', '.join(preset_names())}; "
+            "a path to a JSON file will do too."
         )
     if path.stat().st_size > _LARGEST:
         raise ToolError(f"The preset {path.name!r} is too large to be one.")

@@ -56,7 +56,7 @@ class Stage:
     def play(
         self, frames: Iterable[int], bones: Sequence[str], *, bases: Sequence[str] = (), values: Sequence[str] = ()
     ) -> Played:
-        """Evaluate the rig on `frames`; read the pose of `bones`, the basis of `bases` and the properties at `values`."""
+        """Evaluate the rig on `frames`; read the pose of `bones`, the basis of `bases`, the properties at `values`."""
         frames = list(frames)
         poses = np.empty((len(frames), len(bones), 4, 4))
         locals_ = np.empty((len(frames), len(bases), 4, 4))

@@ -61,7 +61,7 @@ class VIEW3D_PT_rigify_ikfk_animation(_Tab, bpy.types.Panel):
         for limb in limbs:
             bone = rig.pose.bones[limb.slider.bone]
             column.prop(bone, f'["{limb.slider.name}"]', text=f"{limb.name}   IK-FK", slider=True)
-        for name, reason in unserved.items():
+        for name in unserved:
             row = column.row()
             row.enabled = False
             row.label(text=f"{name}: not served yet", icon="INFO")
