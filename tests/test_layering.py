@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The house rules that a reader may rely on: imports go down, geometry is free of Blender, each file has its licence.
+"""The house rules that a reader may rely on: imports go down, geometry is free of Blender, each file has its licence,
+links lead somewhere.
 
 Read from the source, so that nothing is imported and the rules hold for code that no test runs.
 """
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -92,6 +94,15 @@ def test_geometry_loads_no_blender():
 def test_each_file_names_its_licence(source):
     first_lines = (ROOT / source).read_text(encoding="utf-8").splitlines()[:2]
     assert "# SPDX-License-Identifier: GPL-3.0-or-later" in first_lines
+
+
+@pytest.mark.parametrize(
+    "page", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("[!.]*/*.md")), ids=lambda page: page.name
+)
+def test_links_between_pages_lead_somewhere(page):
+    targets = re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8"))
+    lost = [target for target in targets if "://" not in target and not (page.parent / target).exists()]
+    assert not lost
 
 
 @pytest.mark.parametrize(
