@@ -128,6 +128,7 @@ class Shape:
         self.unknowns = np.tile(np.array(_FIRST_GUESS) / _UNIT, (count, 1))
         self.slopes = np.tile(np.array([[1.2e-3, 4e-4], [2e-2, 2e-3]]), (count, 1, 1))
         self._known = np.zeros(count, bool)
+        self._bend_works = np.ones(count, bool)
         self.best = self.unknowns.copy()
         self.best_error = np.full(count, np.inf)
         self.residuals = np.zeros((count, 2))
@@ -148,6 +149,10 @@ class Shape:
         """Angle (n,) about the hinge that the first bone starts from, in radians."""
         return self.unknowns[:, 1] * _UNIT[1]
 
+    def fix_bend(self, frames: NDArray[np.bool_]) -> None:
+        """Leave the bend as it is on `frames` (n,): with a pole the solver does not start from it."""
+        self._bend_works = ~frames
+
     def saw(self, rows: Rows, along: Array, across: Array, error: Array) -> None:
         """Take in what the solver made of the present unknowns on the frames `rows`, and how far off it was."""
         residual = np.stack([along, across], axis=1) - self.wanted[rows]
@@ -165,7 +170,8 @@ class Shape:
 
     def correct(self, rows: Rows) -> None:
         """Move the unknowns of the frames `rows` to where the slopes say that the wanted figure is."""
-        slopes, residual = self.slopes[rows], self.residuals[rows]
+        slopes, residual = self.slopes[rows].copy(), self.residuals[rows]
+        slopes[~self._bend_works[rows], :, 1] = 0
         # damped least squares: what the solver's tolerance may have made is not worth more than one step
         damping = _NOISE**2 * np.eye(2)
         normal = np.swapaxes(slopes, 1, 2) @ slopes + damping

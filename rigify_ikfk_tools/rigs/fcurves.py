@@ -234,7 +234,7 @@ class Rewrite:
         if channel not in self._old:
             curve = self.curves.find(channel)
             self._old[channel] = read_keys(curve) if curve else None
-            self._frame[channel] = self._outside(channel, curve, static, group)
+            self._frame[channel] = self._outside(channel, curve, static, group, interpolation)
         curve = self.curves.ensure(channel, group)
         head, tail = self._frame[channel]
         body = Keys.new(self._times, values, interpolation)
@@ -283,12 +283,13 @@ class Rewrite:
     # What lies outside the frames, and the guard keys that keep it.
 
     def _outside(
-        self, channel: Channel, curve: bpy.types.FCurve | None, static: float, group: str
+        self, channel: Channel, curve: bpy.types.FCurve | None, static: float, group: str, interpolation: int
     ) -> tuple[Keys, Keys]:
         frames = np.array([self.frames[0] - 1, self.frames[-1] + 1], float)
         low, high = sorted(self.curves.times(frames))
         if curve is None or not curve.keyframe_points:
-            return Keys.new(np.array([low]), np.array([static])), Keys.new(np.array([high]), np.array([static]))
+            value = np.array([static])
+            return Keys.new(np.array([low]), value, interpolation), Keys.new(np.array([high]), value)
         if curve.lock or curve.mute or curve.modifiers or curve.sampled_points:
             what = (
                 channel[0].rpartition(".")[2]
@@ -306,6 +307,8 @@ class Rewrite:
         before, after = keys.where(keys.times < first - margin), keys.where(keys.times > last + margin)
         sloped = curve.extrapolation == "LINEAR"
         head = self._guards_before(curve, keys, before, first, sloped)
+        if interpolation == CONSTANT:  # what switches at the border does not ease into it
+            head.columns["interpolation"][-1:] = CONSTANT
         tail = self._guards_after(curve, keys, after, last, sloped)
         return Keys.joined([before, head]), Keys.joined([tail, after])
 

@@ -31,7 +31,8 @@ class IkMatch:
     """IK controls that bring the middle and the end joint to where they were seen, on n frames.
 
     The end control follows from the wanted end at once. The base control has three free parameters without a pole
-    (turn about the chord, size, bend to start from) and two with one, where the pole makes the turn; they are found by
+    (turn about the chord, size, bend to start from) and one with one, where the pole makes the turn and the start does
+    not count; they are found by
     asking the solver. Roll controls are neutral.
     """
 
@@ -95,6 +96,7 @@ class IkMatch:
         self.turns = two_bone.wrapped(self._goal - self._offset)
         self.pole_angles = self._goal.copy()
         self.shape = two_bone.Shape(self._wanted.along / self.total, self._wanted.across / self.total)
+        self.shape.fix_bend(self._poled)
         self._keep_what_fits(seen)
 
     def _fitting(self, poses: Poses) -> NDArray[np.bool_]:
@@ -232,8 +234,10 @@ class IkMatch:
         error = np.linalg.norm(middles - self.middles[rows], axis=1) / self.total[rows]
         self.shape.saw(rows, seen.along / self.total[rows], seen.across / self.total[rows], error)
         self._turn(rows, seen)
-        self.error[rows] = error
-        self.waiting[rows] = error > _CLOSE
+        # with a pole nothing moves the middle joint along the chord: a rest there is not waited for
+        rest = np.where(self._poled[rows], np.abs(seen.along - self._wanted.along[rows]) / self.total[rows], 0)
+        self.error[rows] = np.sqrt(np.maximum(error**2 - rest**2, 0))
+        self.waiting[rows] = self.error[rows] > _CLOSE
 
     def _turn(self, rows: Rows, seen: two_bone.Figure) -> None:
         """Learn how the figure lies about the chord, and turn it to where it shall be."""

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Limbs are read from the structure of a rig."""
+
+import bpy
+import pytest
+
+from rigify_ikfk_tools.errors import ToolError
+from rigify_ikfk_tools.rigs.limbs import pick_limbs, read_limbs
+
+
+@pytest.mark.parametrize("kind", ["basic_human", "human"])
+def test_arms_and_legs_of_the_stock_rigs(generate_stock, kind):
+    limbs, unserved = read_limbs(generate_stock(kind))
+    assert {limb.name: limb.alias for limb in limbs} == {
+        "hand.L": "arm.L",
+        "hand.R": "arm.R",
+        "foot.L": "leg.L",
+        "foot.R": "leg.R",
+    }
+    assert unserved == {}  # the face's jaw has constraints alike, but is no limb
+    arm = next(limb for limb in limbs if limb.name == "hand.L")
+    assert arm.visible == ("ORG-upper_arm.L", "ORG-forearm.L", "ORG-hand.L")
+    assert arm.fk == ("upper_arm_fk.L", "forearm_fk.L", "hand_fk.L")
+    assert (arm.ik.base, arm.ik.end, arm.ik.pole) == ("upper_arm_ik.L", "hand_ik.L", "upper_arm_ik_target.L")
+    assert (arm.slider.bone, arm.slider.name) == ("upper_arm_parent.L", "IK_FK")
+    leg = next(limb for limb in limbs if limb.name == "foot.R")
+    assert leg.ik.rolls == ("foot_spin_ik.R", "foot_heel_ik.R")
+    assert leg.ik.tail == ("toe_ik.R",)
+
+
+def test_what_is_not_served_is_named_with_the_reason(generate_stock):
+    generate_stock("basic_human")  # Rigify is on now
+    bpy.ops.object.armature_wolf_metarig_add()
+    bpy.ops.pose.rigify_generate()
+    limbs, unserved = read_limbs(bpy.context.object)
+    assert limbs == []
+    assert set(unserved) == {"foot.L", "foot.R", "front_foot.L", "front_foot.R"}
+    with pytest.raises(ToolError, match="no limb with an IK and an FK side. foot.L: the first bone"):
+        pick_limbs(bpy.context.object)
+
+
+def test_limbs_are_picked_by_either_name_once(generate_stock):
+    rig = generate_stock("basic_human")
+    assert [limb.name for limb in pick_limbs(rig, ["leg.R", "hand.L", "foot.R"])] == ["foot.R", "hand.L"]
+    with pytest.raises(ToolError, match="No limb was named"):
+        pick_limbs(rig, [])
