@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .rotations import about_axis
 from .sections import CentreLine, Slice, centre_line, slices
 from .surface import Surface, build_surface
 
@@ -110,6 +111,7 @@ class _Reader:
         if self.height <= 0:
             raise UnreadableBody("the mesh is flat")
         self._ground = ground
+        self._front: Array = np.eye(3)
 
     @property
     def _points(self) -> Array:
@@ -123,13 +125,20 @@ class _Reader:
         marks = dict(self._legs()) | dict(self._trunk(shoulders))
         marks |= dict(self._arms(marks, shoulders))
         marks = dict(sorted(marks.items()))
-        symmetric = _is_symmetric(marks, self.height)
+        straight = _across(marks)
+        turned = {name: straight @ place for name, place in marks.items()}
+        symmetric = _is_symmetric(turned, self.height)
         if symmetric:
-            marks = _symmetrised(marks)
+            self._turn_by(straight)
+            marks = _symmetrised(turned)
         for side in SIDES:
             marks |= self._fingers(marks, side)
         axes = self._front @ self._turn
         return Body({name: place @ axes for name, place in marks.items()}, axes, self.height, symmetric)
+
+    def _turn_by(self, turn: Array) -> None:
+        self._front = turn @ self._front
+        self.surface = Surface(self._points @ turn.T, self.surface.triangles, self.surface.edges)
 
     # Tips and facing
 
@@ -348,6 +357,13 @@ def mirrored_name(name: str) -> str:
 
 def _middle_x(marks: Points) -> float:
     return float(np.mean([place[0] for name, place in marks.items() if mirrored_name(name) == name]))
+
+
+def _across(marks: Points) -> Array:
+    """The turn (3, 3) about Z after which the right side lies straight across from the left."""
+    pairs = [place - marks[mirrored_name(name)] for name, place in marks.items() if name.endswith(".L")]
+    across = np.sum(pairs, axis=0)
+    return about_axis(2, np.array([-np.arctan2(across[1], across[0])]))[0]
 
 
 def _is_symmetric(marks: Points, height: float) -> bool:

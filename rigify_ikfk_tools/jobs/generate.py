@@ -14,6 +14,7 @@ from mathutils import Matrix
 from ..errors import ToolError
 from ..report import Report
 from ..rigs.context import kept_context, select_only
+from ..rigs.leftovers import Leftovers
 from ..rigs.rigify import deform_bones, ensure_enabled, is_metarig
 
 _STRAIGHT_DEGREES = 0.6
@@ -123,7 +124,7 @@ def _limb_faults(bone: bpy.types.PoseBone, wanted: int) -> Iterator[str]:
 
 
 def _run_rigify(metarig: bpy.types.Object) -> None:
-    known = set(bpy.data.objects)
+    leftovers = Leftovers()
     target = metarig.data.rigify_target_rig
     select_only([metarig], metarig)
     try:
@@ -135,7 +136,8 @@ def _run_rigify(metarig: bpy.types.Object) -> None:
         failed, reason = True, _plain_reason(str(error))
     if failed:
         if target is None:
-            _remove_half_built(metarig, known)
+            leftovers.remove()
+            metarig.data.rigify_target_rig = None
         raise ToolError(f"Rigify could not generate {metarig.name!r}: {reason}.")
 
 
@@ -143,16 +145,3 @@ def _plain_reason(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     reason = (lines[0] if lines else "it gave no reason").removeprefix("Error: ").removeprefix("RIGIFY ERROR: ")
     return reason.rstrip(".")
-
-
-def _remove_half_built(metarig: bpy.types.Object, known: set[bpy.types.Object]) -> None:
-    if bpy.context.mode != "OBJECT":
-        bpy.ops.object.mode_set(mode="OBJECT")
-    for thing in set(bpy.data.objects) - known:
-        data = thing.data
-        bpy.data.objects.remove(thing)
-        if isinstance(data, bpy.types.Armature) and not data.users:
-            bpy.data.armatures.remove(data)
-        elif isinstance(data, bpy.types.Mesh) and not data.users:
-            bpy.data.meshes.remove(data)
-    metarig.data.rigify_target_rig = None

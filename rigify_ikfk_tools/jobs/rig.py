@@ -11,6 +11,7 @@ from pathlib import Path
 import bpy
 
 from ..report import Report
+from ..rigs.leftovers import Leftovers
 from .bind import BindReport, bind
 from .fit import FitReport, fit
 from .generate import GenerateReport, generate
@@ -43,24 +44,14 @@ def rig(
     """
     started = time.perf_counter()
     report = RigReport(job="rig")
-    known = set(bpy.data.objects)
+    leftovers = Leftovers()
     try:
         report.fit = fit(meshes, preset=preset, landmarks=landmarks)
         report.generate = generate(report.fit.metarig)
         report.bind = bind(report.generate.rig, meshes, most_influences=most_influences, replace=replace)
     except BaseException:
-        _remove(set(bpy.data.objects) - known)
+        leftovers.remove()
         raise
     report.fit.metarig.hide_set(True)
     report.seconds = time.perf_counter() - started
     return report
-
-
-def _remove(things: set[bpy.types.Object]) -> None:
-    for thing in things:
-        data = thing.data
-        bpy.data.objects.remove(thing)
-        if isinstance(data, bpy.types.Armature) and not data.users:
-            bpy.data.armatures.remove(data)
-        elif isinstance(data, bpy.types.Mesh) and not data.users:
-            bpy.data.meshes.remove(data)

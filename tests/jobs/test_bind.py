@@ -4,8 +4,8 @@
 import bpy
 import numpy as np
 import pytest
-from demo.body import make_body
 
+from demo.body import make_body
 from rigify_ikfk_tools.errors import ToolError
 from rigify_ikfk_tools.jobs import bind as bind_job
 from rigify_ikfk_tools.jobs.bind import bind

@@ -33,7 +33,7 @@ def test_a_rig_is_generated_and_the_context_comes_back(metarig):
     assert report.rig.data["rig_id"]
     assert (report.deform_bones, report.again) == (35, False)
     assert bpy.context.object == lamp
-    assert [thing for thing in bpy.context.selected_objects] == [lamp]
+    assert list(bpy.context.selected_objects) == [lamp]
     assert bpy.context.scene.tool_settings.use_keyframe_insert_auto
     assert not bpy.data.actions
 

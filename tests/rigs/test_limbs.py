@@ -35,7 +35,7 @@ def test_what_is_not_served_is_named_with_the_reason(generate_stock):
     limbs, unserved = read_limbs(bpy.context.object)
     assert limbs == []
     assert set(unserved) == {"foot.L", "foot.R", "front_foot.L", "front_foot.R"}
-    with pytest.raises(ToolError, match="no limb with an IK and an FK side. foot.L: the first bone"):
+    with pytest.raises(ToolError, match=r"no limb with an IK and an FK side\. foot\.L: the first bone"):
         pick_limbs(bpy.context.object)
 
 
