@@ -13,7 +13,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -232,16 +232,19 @@ def _joined_frames(arguments: list[str]) -> list[str]:
 
 @contextmanager
 def _blender_talks_to(log: Path) -> Iterator[None]:
-    """Blender's own messages go to a file, so that only ours are read; whatever happens, the streams come back."""
+    """Blender's own messages go to a file, so that only ours are read; whatever happens, the streams come back.
+
+    Blender writes to the descriptors, its add-ons to Python's streams: both are turned.
+    """
     sys.stdout.flush(), sys.stderr.flush()
     kept = [os.dup(1), os.dup(2)]
-    with log.open("wb") as file:
+    with log.open("w", encoding="utf-8") as file, redirect_stdout(file), redirect_stderr(file):
         try:
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
             yield
         finally:
-            sys.stdout.flush(), sys.stderr.flush()
+            file.flush()
             for stream, copy in enumerate(kept, start=1):
                 os.dup2(copy, stream)
                 os.close(copy)
