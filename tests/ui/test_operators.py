@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The operators: they say what is missing, do the job of the selection, and leave the rest to it."""
+
+import bpy
+import pytest
+
+from demo.body import make_body
+from rigify_ikfk_tools import ui
+
+
+@pytest.fixture
+def doors():
+    """Operators and panels, registered for a while."""
+    classes = [*ui.operators.CLASSES, *ui.panels.CLASSES]
+    known = [cls for cls in classes if cls.is_registered]
+    for cls in classes:
+        if cls not in known:
+            bpy.utils.register_class(cls)
+    yield
+    for cls in reversed(classes):
+        if cls not in known:
+            bpy.utils.unregister_class(cls)
+
+
+def pose_mode(rig, *selected):
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="POSE")
+    for bone in rig.pose.bones:
+        owner = bone if bpy.app.version >= (5, 0, 0) else bone.bone
+        owner.select = bone.name in selected
+
+
+def keyed_bones(rig):
+    action = rig.animation_data.action
+    curves = action.fcurves if not hasattr(action, "layers") else action.layers[0].strips[0].channelbags[0].fcurves
+    return {curve.data_path.split('"')[1] for curve in curves}
+
+
+def test_generate_and_bind_works_on_the_selected_mesh(empty_scene, doors):
+    body = make_body()
+    body.select_set(True)
+    bpy.context.view_layer.objects.active = body
+    assert bpy.ops.object.rigify_ikfk_generate_and_bind(preset="basic_human", most_influences=3) == {"FINISHED"}
+    assert body.parent.data["rig_id"]
+    assert max(len(vertex.groups) for vertex in body.data.vertices) == 3
+    assert bpy.context.object == body
+
+
+def test_generate_and_bind_tells_what_is_in_the_way(empty_scene, doors):
+    bpy.ops.mesh.primitive_cube_add()
+    with pytest.raises(RuntimeError, match="'Cube' can't be read as a standing humanoid"):
+        bpy.ops.object.rigify_ikfk_generate_and_bind()
+    bpy.ops.object.select_all(action="DESELECT")
+    with pytest.raises(RuntimeError, match=r"poll\(\)"):
+        bpy.ops.object.rigify_ikfk_generate_and_bind()
+
+
+def test_bake_takes_the_limbs_of_the_selected_bones(generate_stock, doors):
+    rig = generate_stock("basic_human")
+    pose_mode(rig, "hand_ik.L")
+    assert bpy.ops.pose.rigify_ikfk_bake_to_fk(frame_start=3, frame_end=6) == {"FINISHED"}
+    bones = keyed_bones(rig)
+    assert "upper_arm_parent.L" in bones
+    assert "upper_arm_parent.R" not in bones
+    assert rig.mode == "POSE"
+
+
+def test_bake_takes_all_limbs_where_none_is_selected(generate_stock, doors):
+    rig = generate_stock("basic_human")
+    pose_mode(rig)
+    assert bpy.ops.pose.rigify_ikfk_bake_to_ik(frame_start=1, frame_end=2) == {"FINISHED"}
+    assert {"upper_arm_parent.L", "thigh_parent.R"} <= keyed_bones(rig)
+
+
+def test_bake_needs_a_generated_rig_and_a_range(generate_stock, doors):
+    rig = generate_stock("basic_human")
+    with pytest.raises(RuntimeError, match="range is empty"):
+        bpy.ops.pose.rigify_ikfk_bake_to_ik(frame_start=9, frame_end=2)
+    assert rig.animation_data.action is None
+    metarig = bpy.data.objects["metarig"]
+    metarig.hide_set(False)
+    bpy.context.view_layer.objects.active = metarig
+    with pytest.raises(RuntimeError, match=r"poll\(\)"):
+        bpy.ops.pose.rigify_ikfk_bake_to_ik()
