@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where true joints lie on the lines that the fit finds: the numbers at the top of `geometry/landmarks.py`.
+
+    python benchmarks/fit_statistics.py [--bodies ../shared/bodies]
+
+For each joint: the share of the way (or the length in heights) at which the middle of the limb passes nearest to it,
+and what is left, outward, backward and up, in heights; median and spread over all bodies, and the largest error that a
+body would have with the median of all others. Needs numpy only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from rigify_ikfk_tools.geometry.landmarks import SIDES, _Reader  # noqa: E402
+from rigify_ikfk_tools.geometry.sections import CentreLine  # noqa: E402
+from rigify_ikfk_tools.geometry.surface import build_surface  # noqa: E402
+
+_NAMES = ("wrist", "elbow", "shoulder", "toe_ball", "ankle", "knee")
+
+
+def main() -> None:
+    """Measure all bodies and print the table."""
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("--bodies", type=Path, default=ROOT.parent / "shared" / "bodies")
+    folder = ask.parse_args().bodies
+    sys.path.insert(0, str(folder))
+    from bodylib import load_all
+
+    rows: dict[str, list[list[float]]] = defaultdict(list)
+    for body in load_all(str(folder / "dev")):
+        _measure(body, rows)
+    print(
+        f"{'joint':12s}{'place':>8s}{'spread':>8s}{'left out':>9s}   outward, backward, up: median and spread, in % of height"
+    )
+    for name in (*_NAMES, "hip", "pelvis", "neck_base", "clavicle"):
+        values = np.array(rows[name])
+        others = [np.median(np.delete(values[:, 0], n)) - values[n, 0] for n in range(len(values))]
+        middle, spread = np.median(values, axis=0), values.std(axis=0)
+        offsets = "  ".join(f"{100 * m:6.2f} ± {100 * s:4.2f}" for m, s in zip(middle[1:], spread[1:], strict=True))
+        print(f"{name:12s}{middle[0]:8.3f}{spread[0]:8.3f}{np.abs(others).max():9.3f}   {offsets}")
+
+
+def _measure(body: object, rows: dict[str, list[list[float]]]) -> None:
+    surface, _ = build_surface(body.world, _triangles(body))
+    reader = _Reader(surface, np.array(body.meta["up"], float))
+    reader._find_tips()
+    reader._face_front()
+    axes = reader._front @ reader._turn
+    joints = {name: axes @ place for name, place in body.joints.items()}
+    crotch, inner = reader._crotch()
+    for n, (side, sign) in enumerate(SIDES.items()):
+        arm, leg = reader._arm_line(n), reader._leg_line(reader._feet[n], 0.75 * inner)
+        for name in _NAMES:
+            line, unit = (arm, reader._span()) if name in ("wrist", "elbow", "shoulder") else (leg, reader.height)
+            unit = inner if name == "knee" else unit
+            length = _nearest(line, joints[f"{name}.{side}"])
+            left = (joints[f"{name}.{side}"] - line.at(length)) * [sign, 1, 1] / reader.height
+            rows[name].append([length / unit, *left])
+        hip = (joints[f"hip.{side}"] - crotch) * [sign, 1, 1] / reader.height
+        rows["hip"].append([0, *hip])
+        clavicle = (joints[f"clavicle.{side}"] - joints["neck_base"]) * [sign, 1, 1] / reader.height
+        rows["clavicle"].append([0, *clavicle])
+    rows["pelvis"].append([0, *((joints["pelvis"] - crotch) / reader.height)])
+    neck = reader._neck()
+    above = reader._points[reader._crown, 2] - neck.height
+    base = joints["neck_base"] - [*neck.middle[:2], neck.height]
+    rows["neck_base"].append([base[2] / above, *(base / reader.height)])
+
+
+def _nearest(line: CentreLine, place: np.ndarray) -> float:
+    lengths = np.linspace(line.lengths[1], line.lengths[-1], 400)
+    gaps = [np.linalg.norm(line.at(length) - place) for length in lengths]
+    return float(lengths[int(np.argmin(gaps))])
+
+
+def _triangles(body: object) -> np.ndarray:
+    counts, starts = np.diff(body.offsets), body.offsets[:-1]
+    parts = [
+        np.stack([body.loops[s], body.loops[s + k], body.loops[s + k + 1]], axis=1)
+        for n in np.unique(counts)
+        for s in [starts[counts == n]]
+        for k in range(1, n - 1)
+    ]
+    return np.concatenate(parts).astype(np.int64)
+
+
+if __name__ == "__main__":
+    main()
