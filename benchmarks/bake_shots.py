@@ -37,9 +37,8 @@ def main() -> None:
         return
     if not options.yardsticks.is_dir():
         sys.exit(f"The yardsticks are not in {options.yardsticks}; name their folder with --yardsticks.")
-    print(
-        f"{'shot':8s}{'to':>4s}{'by':>8s}{'time/playback':>15s}{'middle mm':>12s}{'max':>9s}{'end mm max':>12s}{'deg max':>9s}"
-    )
+    heads = ("time/playback", 15), ("middle mm", 12), ("max", 9), ("end mm max", 12), ("deg max", 9)
+    print(f"{'shot':8s}{'to':>4s}{'by':>8s}" + "".join(f"{text:>{width}s}" for text, width in heads))
     with tempfile.TemporaryDirectory() as folder:
         for variant in options.variants.split(","):
             shot = Path(folder) / f"{variant}.blend"

@@ -38,9 +38,7 @@ def main() -> None:
     rows: dict[str, list[list[float]]] = defaultdict(list)
     for body in load_all(str(folder / "dev")):
         _measure(body, rows)
-    print(
-        f"{'joint':12s}{'place':>8s}{'spread':>8s}{'left out':>9s}   outward, backward, up: median and spread, in % of height"
-    )
+    print(f"{'joint':12s}{'place':>8s}{'spread':>8s}{'left out':>9s}   outward, backward, up in % of height")
     for name in (*_NAMES, "hip", "pelvis", "neck_base", "clavicle"):
         values = np.array(rows[name])
         others = [np.median(np.delete(values[:, 0], n)) - values[n, 0] for n in range(len(values))]

@@ -35,14 +35,16 @@ class VIEW3D_PT_rigify_ikfk_character(_Tab, bpy.types.Panel):
         return context.mode == "OBJECT" and not is_generated_rig(context.object)
 
     def draw(self, context: bpy.types.Context) -> None:
-        column = self.layout.column()
+        layout = self.layout
+        column = layout.column()
         for thing in selected_meshes(context):
             column.label(text=thing.name, icon="MESH_DATA")
         if not selected_meshes(context):
             column.label(text="No mesh selected", icon="INFO")
-        column.operator_menu_enum(
-            OBJECT_OT_rigify_ikfk_generate_and_bind.bl_idname, "preset", icon="OUTLINER_OB_ARMATURE"
-        )
+        layout.label(text="Generate and Bind")
+        row = layout.row(align=True)
+        for preset, name in (("human", "Human"), ("basic_human", "Basic Human")):
+            row.operator(OBJECT_OT_rigify_ikfk_generate_and_bind.bl_idname, text=name).preset = preset
 
 
 class VIEW3D_PT_rigify_ikfk_animation(_Tab, bpy.types.Panel):
