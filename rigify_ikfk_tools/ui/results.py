@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The last report, kept for the panel until Blender ends."""
+"""What the last report said, kept for the panel until Blender ends."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ..report import Report
 
-_last: list[Report] = []
+_last: list[str] = []
 
 
 def keep(report: Report) -> None:
-    """Remember a report as the last one."""
-    _last[:] = [report]
+    """Remember the lines of a report; its objects may be gone with the next undo."""
+    _last[:] = report.lines()
 
 
 def last_lines() -> list[str]:
     """The lines of the last report, none before the first."""
-    return _last[0].lines() if _last else []
+    return list(_last)

@@ -6,6 +6,7 @@ import pytest
 
 from demo.body import make_body
 from rigify_ikfk_tools import ui
+from rigify_ikfk_tools.ui import results
 
 
 @pytest.fixture
@@ -82,3 +83,14 @@ def test_bake_needs_a_generated_rig_and_a_range(generate_stock, doors):
     bpy.context.view_layer.objects.active = metarig
     with pytest.raises(RuntimeError, match=r"poll\(\)"):
         bpy.ops.pose.rigify_ikfk_bake_to_ik()
+
+
+def test_the_last_result_can_be_read_when_its_objects_are_gone(empty_scene, doors):
+    body = make_body()
+    body.select_set(True)
+    bpy.context.view_layer.objects.active = body
+    bpy.ops.object.rigify_ikfk_generate_and_bind(preset="basic_human")
+    name = body.parent.name
+    for thing in list(bpy.data.objects):
+        bpy.data.objects.remove(thing)
+    assert any(f"generate {name} " in line for line in results.last_lines())
