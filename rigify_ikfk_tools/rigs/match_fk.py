@@ -15,6 +15,9 @@ from .stage import Played, Poses
 
 Array = NDArray[np.float64]
 
+_SAME = 2e-7
+"""Parents that differ less than this from what was foreseen (metres, and entries of rotations) are as foreseen."""
+
 
 class FkMatch:
     """FK controls that bring the visible chain to where it was seen, on n frames.
@@ -41,6 +44,7 @@ class FkMatch:
         count = len(poses[self.limb.fk[0]])
         self.waiting = np.ones(count, bool)
         self.error = np.full(count, np.inf)
+        self._unwritten = list(self.limb.fk)
         self._parents: Poses = {}
         for control in self.limb.fk:
             parent = self._parent(control)
@@ -62,14 +66,18 @@ class FkMatch:
 
     def key(self, rewrite: Rewrite) -> None:
         """Write the controls' channels."""
-        for control in self.limb.fk:
+        for control in self._unwritten:
             bone = self._bones[control]
             key_basis(rewrite, bone, basis_from_pose(bone.bone, self.wanted[control], self._parents.get(control)))
+        self._unwritten = []
 
     def saw(self, rows: Rows, poses: Poses) -> None:
         """Read the parents as they are with the controls in place."""
         for control, foreseen in self._parents.items():
-            foreseen[rows] = poses[self._bones[control].parent.name]
+            seen = poses[self._bones[control].parent.name]
+            if np.abs(seen - foreseen[rows]).max() > _SAME:
+                foreseen[rows] = seen
+                self._unwritten.append(control)
         self.waiting[rows] = False
 
     def try_out(self, step: int, rows: Rows) -> bool:

@@ -30,10 +30,9 @@ _SOLVER_TOLERANCE = 5e-4
 class IkMatch:
     """IK controls that bring the middle and the end joint to where they were seen, on n frames.
 
-    The end control follows from the wanted end at once. The base control has three free parameters without a pole
-    (turn about the chord, size, bend to start from) and one with one, where the pole makes the turn and the start does
-    not count; they are found by
-    asking the solver. Roll controls are neutral.
+    The end control follows from the wanted end at once. The base control has three free parameters without a pole:
+    turn about the chord, size, and the bend to start from. With a pole the pole makes the turn, and the start does not
+    count. They are found by asking the solver. Roll controls are neutral.
     """
 
     def __init__(self, rig: bpy.types.Object, limb: Limb) -> None:
