@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 _PROBES = 5
 """Frames of each limb on which the solver is tried first, from the straightest to the most bent."""
-_PROBE_STEPS = 4
+_PROBE_STEPS = 5
 _CLOSE = 4e-5
 """A middle joint nearer than this to its place, in lengths of the limb, needs no further correction."""
 

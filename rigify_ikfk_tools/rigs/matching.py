@@ -23,7 +23,7 @@ _CORRECTIONS = 12
 """How often frames that are not there yet are corrected at most."""
 _FULL_ROUNDS, _SHARE = 2, 4
 """After two corrections of all frames, a quarter of them, the worst, is looked at in each round."""
-_PLAYBACKS = 3.0
+_PLAYBACKS = 2.6
 """What all corrections may cost together."""
 
 
