@@ -135,10 +135,8 @@ class OwnCurves:
         if data.action_slot is None:
             if not make:
                 return None
-            suitable = list(data.action_suitable_slots)
-            data.action_slot = (
-                suitable[0] if len(suitable) == 1 else action.slots.new(self.owner.id_type, self.owner.name)
-            )
+            # a slot of our own: one that holds animation already would begin to play, outside the frames too
+            data.action_slot = action.slots.new(self.owner.id_type, self.owner.name)
         if not action.layers and make:
             action.layers.new("Layer")
         if not action.layers or not (action.layers[0].strips or make):

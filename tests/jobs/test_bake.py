@@ -221,6 +221,28 @@ def test_other_slots_of_the_action_stay(fk_shot, shots):
     assert {k: v for k, v in new.items() if k[0] == "OBprop"} == old
 
 
+@pytest.mark.skipif(bpy.app.version < (4, 4, 0), reason="actions have no slots before Blender 4.4")
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_action_without_an_assigned_slot_keeps_what_its_slots_hold(fk_shot, shots, monkeypatch, fails):
+    data = fk_shot.animation_data
+    data.action_slot = None
+    fk_shot.pose.bones["torso"].location = 0, 0, 0
+    old = shots.all_curves(data.action)
+    before, names = shots.visible_poses(fk_shot, range(1, 12))
+    if fails:
+        monkeypatch.setattr("rigify_ikfk_tools.jobs.bake.prove", lambda *args, **kwargs: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            bake(fk_shot, to="ik", frames=range(3, 8), limbs=["hand.L"])
+        assert data.action_slot is None
+        assert shots.all_curves(data.action) == old
+    else:
+        bake(fk_shot, to="ik", frames=range(3, 8), limbs=["hand.L"])
+        new = shots.all_curves(data.action)
+        assert {channel: new[channel] for channel in old} == old
+    after, _ = shots.visible_poses(fk_shot, range(1, 12))
+    assert max(errors(before, after, names)) < MIDDLE_MM
+
+
 def test_nla_strip_in_tweak_mode_moved_and_scaled(fk_shot, shots):
     data, scene = fk_shot.animation_data, bpy.context.scene
     track = data.nla_tracks.new()
