@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import bpy  # first: it puts addon_utils on the path
+
+# isort: split
 import addon_utils
-import bpy
 
 from ..errors import ToolError
 
@@ -33,6 +35,8 @@ def is_generated_rig(thing: bpy.types.Object | None) -> bool:
 def is_metarig(thing: bpy.types.Object | None) -> bool:
     """Whether an object is an armature from which Rigify can generate a rig."""
     if thing is None or thing.type != "ARMATURE" or is_generated_rig(thing):
+        return False
+    if thing.pose is None:  # made a moment ago, and not evaluated yet
         return False
     return any(getattr(bone, "rigify_type", "") for bone in thing.pose.bones)
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Rigify itself: switched on when it is needed, and its rigs told from others."""
 
+import bpy  # first: it puts addon_utils on the path
+
+# isort: split
 import addon_utils
-import bpy
 import pytest
 
 from rigify_ikfk_tools.errors import ToolError
