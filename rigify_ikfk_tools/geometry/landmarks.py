@@ -40,6 +40,8 @@ _OFFSETS = {
 _HIP, _PELVIS = (0.063, 0.019, 0.050), 0.056
 # From the narrowest place of the neck: up, in heights of what lies above it; backward from its middle, in heights.
 _NECK_BASE, _HEAD_BASE, _CHIN = (-0.25, 0.033), (0.28, 0.010), (-0.06, 0.0)
+_TOE_TIP = 0.006
+"""The tip of the toe bone lies so far before the skin, in heights."""
 _CLAVICLE = (0.014, -0.010, -0.043)
 _SHOULDER_FROM_NECK = (0.101, -0.007, -0.055)
 # Hand, in lengths from wrist to the middle finger's tip: along the hand, toward the thumb, toward the palm.
@@ -257,7 +259,7 @@ class _Reader:
         ahead = ahead / max(float(np.linalg.norm(ahead)), 1e-9)
         toes = self._points[self._used & (foot.ways < 0.12 * self.height)]
         reach = float(((toes - ball) @ ahead).max())
-        tip = ball + ahead * 0.97 * reach
+        tip = ball + ahead * (reach + _TOE_TIP * self.height)
         tip[2] = self._points[foot.tip, 2] + 0.005 * self.height
         return tip
 
@@ -295,15 +297,16 @@ class _Reader:
         )
         if len(cuts) < 10:
             raise UnreadableBody("no neck and head were found above the shoulders")
-        widths = np.array([cut.width for cut in cuts])
-        head = len(cuts) // 3 + int(np.argmax(widths[len(cuts) // 3 :]))
-        narrowest = head
-        for place in range(head, -1, -1):
-            if widths[place] < widths[narrowest]:
-                narrowest = place
-            elif widths[place] > 1.2 * widths[narrowest] and widths[narrowest] < 0.9 * widths[head]:
-                break  # below come the shoulders, whose slices may be cut short where an arm was left out
-        return cuts[narrowest]
+        widest, narrowest = 0.0, None
+        for cut in reversed(cuts):  # from the crown down: over the head, into the neck, and stop at the shoulders
+            widest = max(widest, cut.width)
+            if cut.width < 0.8 * widest and (narrowest is None or cut.width < narrowest.width):
+                narrowest = cut
+            elif narrowest is not None and cut.width > 1.25 * narrowest.width:
+                break
+        if narrowest is None:
+            raise UnreadableBody("no neck was found between head and shoulders")
+        return narrowest
 
     def _shoulder(self, which: int, side: str) -> Array:
         """The shoulder as the arm shows it."""

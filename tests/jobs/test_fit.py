@@ -36,6 +36,9 @@ def test_joints_lie_where_the_body_was_grown_around_them(body):
         assert np.linalg.norm(found - place) < radius, (name, found)
         mirrored = np.array(report.landmarks[name[:-1] + "R"])
         np.testing.assert_allclose(mirrored * [-1, 1, 1], found, atol=2e-3)
+    for name, level in (("neck_base", 1.44), ("chin", 1.5), ("head_base", 1.55), ("head_top", 1.76), ("pelvis", 0.95)):
+        assert abs(report.landmarks[name][0]) < 5e-3
+        assert report.landmarks[name][2] == pytest.approx(level, abs=0.04), name
     assert (report.facing, report.up, report.symmetric) == ("-Y", "+Z", True)
 
 
