@@ -20,7 +20,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from rigify_ikfk_tools.geometry.landmarks import SIDES, _Reader  # noqa: E402
+from rigify_ikfk_tools.geometry.landmarks import _THIGH, SIDES, _Reader  # noqa: E402
 from rigify_ikfk_tools.geometry.sections import CentreLine  # noqa: E402
 from rigify_ikfk_tools.geometry.surface import build_surface  # noqa: E402
 
@@ -56,18 +56,20 @@ def _measure(body: object, rows: dict[str, list[list[float]]]) -> None:
     joints = {name: axes @ place for name, place in body.joints.items()}
     crotch, inner = reader._crotch()
     for n, (side, sign) in enumerate(SIDES.items()):
-        arm, leg = reader._arm_line(n), reader._leg_line(reader._feet[n], 0.75 * inner)
+        arm, leg = reader._arm_line(n), reader._leg_line(reader._feet[n], inner)
         for name in _NAMES:
             line, unit = (arm, reader._span()) if name in ("wrist", "elbow", "shoulder") else (leg, reader.height)
             unit = inner if name == "knee" else unit
             length = _nearest(line, joints[f"{name}.{side}"])
             left = (joints[f"{name}.{side}"] - line.at(length)) * [sign, 1, 1] / reader.height
             rows[name].append([length / unit, *left])
-        hip = (joints[f"hip.{side}"] - crotch) * [sign, 1, 1] / reader.height
+        thigh = leg.at(_THIGH * inner)
+        hip = (joints[f"hip.{side}"] - [thigh[0], thigh[1], crotch[2]]) * [sign, 1, 1] / reader.height
         rows["hip"].append([0, *hip])
         clavicle = (joints[f"clavicle.{side}"] - joints["neck_base"]) * [sign, 1, 1] / reader.height
         rows["clavicle"].append([0, *clavicle])
-    rows["pelvis"].append([0, *((joints["pelvis"] - crotch) / reader.height)])
+    hips = (joints["hip.L"] + joints["hip.R"]) / 2
+    rows["pelvis"].append([0, *((joints["pelvis"] - hips) / reader.height)])
     neck = reader._neck()
     above = reader._points[reader._crown, 2] - neck.height
     base = joints["neck_base"] - [*neck.middle[:2], neck.height]

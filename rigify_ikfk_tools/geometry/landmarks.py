@@ -36,8 +36,10 @@ _OFFSETS = {
     "ankle": (-0.0030, -0.0022, 0.0),
     "knee": (0.0020, -0.0030, 0.0),
 }
-# From the crotch: hip outward, backward, up; pelvis up, in heights.
-_HIP, _PELVIS = (0.063, 0.019, 0.050), 0.056
+# Hip: up from the crotch, and backward and outward from the middle of the thigh at that share of the way to the crotch.
+_THIGH, _HIP = 0.9, (-0.002, 0.020, 0.050)
+# Pelvis, from the middle between the hips: backward and up, in heights.
+_PELVIS = (-0.0042, 0.0068)
 # From the narrowest place of the neck: up, in heights of what lies above it; backward from its middle, in heights.
 _NECK_BASE, _HEAD_BASE, _CHIN = (-0.25, 0.033), (0.28, 0.010), (-0.06, 0.0)
 _TOE_TIP = 0.006
@@ -240,18 +242,22 @@ class _Reader:
         if not 0.15 < (crotch[2] - self._ground) / self.height < 0.7:
             raise UnreadableBody("no crotch was found between the legs")
         yield "spine_base", crotch + [0, 0.015 * self.height, 0]
-        yield "pelvis", crotch + [0, _HIP[1] * self.height, _PELVIS * self.height]
+        hips = []
         for side, foot in zip(SIDES, self._feet, strict=True):
-            line = self._leg_line(foot, 0.75 * inner)
-            knee = _KNEE * inner
+            line = self._leg_line(foot, inner)
             ankle = line.at(_ANKLE * self.height) + self._offset("ankle", side)
             ball = line.at(_BALL * self.height) + self._offset("toe_ball", side)
             yield f"ankle.{side}", ankle
             yield f"toe_ball.{side}", ball
             yield f"toe_tip.{side}", self._toe_tip(foot, ankle, ball)
             yield from zip((f"heel_inner.{side}", f"heel_outer.{side}"), self._heel(foot, ankle, side), strict=True)
-            yield f"knee.{side}", line.at(knee) + self._offset("knee", side)
-            yield f"hip.{side}", crotch + np.array(_HIP) * [SIDES[side], 1, 1] * self.height
+            yield f"knee.{side}", line.at(_KNEE * inner) + self._offset("knee", side)
+            thigh = line.at(_THIGH * inner)
+            hip = np.array([thigh[0], thigh[1], crotch[2]]) + np.array(_HIP) * [SIDES[side], 1, 1] * self.height
+            hips.append(hip)
+            yield f"hip.{side}", hip
+        middle = (hips[0] + hips[1]) / 2
+        yield "pelvis", middle + [0, _PELVIS[0] * self.height, _PELVIS[1] * self.height]
 
     def _toe_tip(self, foot: _Limb, ankle: Array, ball: Array) -> Array:
         """As far forward as the toes reach, on the line from the ankle through the ball of the foot."""
