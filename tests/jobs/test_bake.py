@@ -264,6 +264,30 @@ def test_nla_strip_in_tweak_mode_moved_and_scaled(fk_shot, shots):
     assert end < END_MM
 
 
+def test_a_linked_rig_is_refused_and_its_override_is_baked(generate_stock, shots, tmp_path):
+    library = tmp_path / "library.blend"
+    generate_stock("basic_human")
+    bpy.ops.wm.save_as_mainfile(filepath=str(library))
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    with bpy.data.libraries.load(str(library), link=True) as (_, wanted):
+        wanted.objects = ["rig"]
+    (linked,) = wanted.objects
+    bpy.context.scene.collection.objects.link(linked)
+    with pytest.raises(ToolError, match="'rig' is linked from another file"):
+        bake(linked, to="ik", frames=range(1, 4))
+    rig = linked.override_hierarchy_create(bpy.context.scene, bpy.context.view_layer)
+    rig.pose.bones["hand_ik.L"].location = 0.1, -0.2, 0.1
+    before, names = shots.visible_poses(rig, range(1, 4))
+    bake(rig, to="fk", frames=range(1, 4))
+    shot = tmp_path / "shot.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(shot))
+    bpy.ops.wm.open_mainfile(filepath=str(shot))
+    rig = next(thing for thing in bpy.context.scene.objects if thing.override_library)
+    assert rig.pose.bones["upper_arm_parent.L"]["IK_FK"] == 1.0
+    after, _ = shots.visible_poses(rig, range(1, 4))
+    assert max(errors(before, after, names)) < FK_MM
+
+
 class Broken(Exception):
     pass
 
