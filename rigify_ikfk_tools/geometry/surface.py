@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-
-from .weights import islands
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -37,9 +36,7 @@ class Surface:
 
         Dijkstra's algorithm.
         """
-        if not hasattr(self, "_near"):
-            self._near = self._neighbours()
-        near, lengths, begin = self._near
+        near, lengths, begin = self._neighbours
         best = [np.inf] * len(self.points)
         best[start] = 0.0
         queue = [(0.0, start)]
@@ -54,7 +51,9 @@ class Surface:
                     heapq.heappush(queue, (total, other))
         return np.array(best)
 
+    @cached_property
     def _neighbours(self) -> tuple[list[int], list[float], list[int]]:
+        """The other end and the length of each edge, sorted by points, and where those of each point begin."""
         both = np.concatenate([self.edges, self.edges[:, ::-1]])
         order = np.argsort(both[:, 0], kind="stable")
         both = both[order]
@@ -90,7 +89,7 @@ def build_surface(vertices: Array, triangles: Index) -> tuple[Surface, float]:
     """The surface of a body, and its size (the longest side of its box), from raw vertices (n, 3) and triangles (m, 3).
 
     Vertices that are not finite and triangles without area are dropped, equal places are welded, a dense mesh is
-    thinned to about 15,000 points. The largest connected piece is the body, with all pieces that lie close to it.
+    thinned to about 15,000 points. The largest connected piece is the body, with all pieces that stick out of it.
     Raises ValueError when nothing is left.
     """
     good = np.isfinite(vertices).all(axis=1)
@@ -136,6 +135,20 @@ def _merged(points: Array, triangles: Index, keys: Index) -> tuple[Array, Index]
 def _edges(triangles: Index) -> Index:
     pairs = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
     return np.unique(np.sort(pairs, axis=1), axis=0)
+
+
+def islands(count: int, edges: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A label (n,) for each vertex, equal where vertices are connected by edges (e, 2)."""
+    label = np.arange(count)
+    while len(edges):
+        low = np.minimum(label[edges[:, 0]], label[edges[:, 1]])
+        before = label.copy()
+        np.minimum.at(label, label[edges[:, 0]], low)
+        np.minimum.at(label, label[edges[:, 1]], low)
+        label = label[label]
+        if (label == before).all():
+            break
+    return label
 
 
 def _body(points: Array, triangles: Index, edges: Index, size: float) -> tuple[NDArray[np.bool_], Index]:

@@ -33,17 +33,3 @@ def nearest_bone_weights(points: Array, heads: Array, tails: Array) -> Array:
     nearest = out.min(axis=1, keepdims=True)
     out = np.maximum(out, 1e-9)
     return np.where(out < 1.5 * np.maximum(nearest, 1e-9), out**-2.0, 0.0)
-
-
-def islands(count: int, edges: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A label (n,) for each vertex, equal where vertices are connected by edges (e, 2)."""
-    label = np.arange(count)
-    while len(edges):
-        low = np.minimum(label[edges[:, 0]], label[edges[:, 1]])
-        before = label.copy()
-        np.minimum.at(label, label[edges[:, 0]], low)
-        np.minimum.at(label, label[edges[:, 1]], low)
-        label = label[label]
-        if (label == before).all():
-            break
-    return label

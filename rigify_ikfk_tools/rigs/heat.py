@@ -13,7 +13,8 @@ import numpy as np
 from mathutils.kdtree import KDTree
 from numpy.typing import NDArray
 
-from ..geometry.weights import islands, nearest_bone_weights
+from ..geometry.surface import islands
+from ..geometry.weights import nearest_bone_weights
 from .context import kept_context, select_only
 from .meshes import local_vertices, triangles
 

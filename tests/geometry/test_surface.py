@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from rigify_ikfk_tools.geometry.sections import centre_line, slices
-from rigify_ikfk_tools.geometry.surface import build_surface
+from rigify_ikfk_tools.geometry.surface import build_surface, islands
 
 
 def tube(length=2.0, radius=0.1, rings=41, around=16, bend=0.0):
@@ -95,3 +95,11 @@ def test_a_piece_that_sticks_out_is_tied_on_and_one_inside_is_not():
 def test_nothing_is_refused(points, faces):
     with pytest.raises(ValueError, match=r"no faces|no extent"):
         build_surface(points, faces)
+
+
+def test_islands():
+    label = islands(6, np.array([[0, 1], [1, 2], [4, 5]]))
+    assert label[0] == label[1] == label[2]
+    assert label[4] == label[5]
+    assert len(set(label)) == 3
+    assert len(set(islands(3, np.empty((0, 2), np.int64)))) == 3

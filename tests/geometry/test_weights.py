@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from rigify_ikfk_tools.geometry.weights import islands, limited, nearest_bone_weights
+from rigify_ikfk_tools.geometry.weights import limited, nearest_bone_weights
 
 
 def test_the_largest_are_kept_and_sum_to_one():
@@ -19,11 +19,3 @@ def test_nearest_bones_share_a_point_between_them():
     heads, tails = np.array([[0.0, 0, 0], [1, 0, 0], [9, 9, 9]]), np.array([[0.0, 0, 1], [1, 0, 1], [9, 9, 8]])
     got = limited(nearest_bone_weights(np.array([[0.1, 0, 0.5], [0.5, 0, 0.5], [0, 0, 0.2]]), heads, tails), 4)
     np.testing.assert_allclose(got, [[1, 0, 0], [0.5, 0.5, 0], [1, 0, 0]], atol=1e-9)
-
-
-def test_islands():
-    label = islands(6, np.array([[0, 1], [1, 2], [4, 5]]))
-    assert label[0] == label[1] == label[2]
-    assert label[4] == label[5]
-    assert len(set(label)) == 3
-    assert len(set(islands(3, np.empty((0, 2), np.int64)))) == 3
