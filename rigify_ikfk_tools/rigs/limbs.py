@@ -165,7 +165,7 @@ class _Structure:
         if len(variables) != 1 or variables[0].type != "SINGLE_PROP" or variables[0].targets[0].id != self.rig:
             return None
         found = _BONE_PROPERTY.match(variables[0].targets[0].data_path)
-        if not found or found["bone"] not in self.bones:
+        if not found or _unescape(found["bone"]) not in self.bones:
             return None
         return Setting(_unescape(found["bone"]), _unescape(found["name"]))
 
@@ -205,7 +205,7 @@ class _Structure:
         if len(chain) < 3:
             raise _NotServed(f"its chain has {len(chain)} bones, three are needed")
         ik = self._ik_side(result)
-        kind = "leg" if len(chain) > 3 or len(ik.rolls) > 1 else "arm"
+        kind = "leg" if len(chain) > 3 else "arm"  # a leg has a toe
         return Limb(name, kind, tuple(chain), fk, ik, slider)
 
     def _ik_side(self, result: tuple[str, ...]) -> IkSide:

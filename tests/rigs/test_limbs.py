@@ -39,6 +39,15 @@ def test_what_is_not_served_is_named_with_the_reason(generate_stock):
         pick_limbs(bpy.context.object)
 
 
+def test_names_with_quotes_and_brackets_are_read(generate_stock):
+    rig = generate_stock("basic_human")
+    for old, new in (("upper_arm_parent.L", 'set"ti]ngs.L'), ("ORG-hand.L", 'ORG-h"a[nd.L')):
+        rig.data.bones[old].name = new
+    limb = pick_limbs(rig, ['h"a[nd.L'])[0]
+    assert limb.slider.bone == 'set"ti]ngs.L'
+    assert rig.path_resolve(limb.slider.path) == 0.0
+
+
 def test_limbs_are_picked_by_either_name_once(generate_stock):
     rig = generate_stock("basic_human")
     assert [limb.name for limb in pick_limbs(rig, ["leg.R", "hand.L", "foot.R"])] == ["foot.R", "hand.L"]
