@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 from rigify_ikfk_tools.geometry.landmarks import _THIGH, SIDES, _Reader  # noqa: E402
 from rigify_ikfk_tools.geometry.sections import CentreLine  # noqa: E402
-from rigify_ikfk_tools.geometry.surface import build_surface  # noqa: E402
+from rigify_ikfk_tools.geometry.surface import build_surfaces  # noqa: E402
 
 _NAMES = ("wrist", "elbow", "shoulder", "toe_ball", "ankle", "knee")
 
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def _measure(body: object, rows: dict[str, list[list[float]]]) -> None:
-    surface, _ = build_surface(body.world, _triangles(body))
+    surface = build_surfaces(body.world, _triangles(body))[0]
     reader = _Reader(surface, np.array(body.meta["up"], float))
     reader._find_tips()
     reader._face_front()

@@ -14,14 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .rotations import about_axis
+from .extremities import Limb, UnreadableBody, find_extremities
 from .sections import CentreLine, Slice, centre_line, slices
-from .surface import Surface, build_surface
+from .surface import Surface, build_surfaces
+from .symmetry import SIDES, Points, is_symmetric, straightening_turn, symmetrised
 
 Array = NDArray[np.float64]
-Points = dict[str, Array]
 
-SIDES = {"L": 1.0, "R": -1.0}
 FINGERS = ("thumb", "f_index", "f_middle", "f_ring", "f_pinky")
 
 # Shares of the way from one middle finger's tip to the other's.
@@ -56,10 +55,10 @@ _HAND = {
 }
 _SYMMETRIC = 0.02
 """Left and right nearer than this to mirror images, in heights, are made so."""
-
-
-class UnreadableBody(ValueError):
-    """The surface is no standing humanoid, and the text says what was missed."""
+_LONG = 0.6
+"""A body does not stand along an axis along which it is shorter than this, in shares of its longest side."""
+_UPRIGHT = float(np.cos(np.radians(15)))
+"""A body may lean so far; else it is turned as a whole."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +72,8 @@ class Body:
     height: float
     """From the ground to the crown."""
     symmetric: bool
+    doubts: tuple[str, ...] = ()
+    """What is unusual and may have been misread."""
 
 
 def read_body(vertices: Array, triangles: NDArray[np.int64]) -> Body:
@@ -81,25 +82,57 @@ def read_body(vertices: Array, triangles: NDArray[np.int64]) -> Body:
     Raises UnreadableBody when no way to stand it up shows a head, two feet and two hands.
     """
     try:
-        surface, _ = build_surface(np.asarray(vertices, float), np.asarray(triangles, np.int64))
+        surfaces = build_surfaces(np.asarray(vertices, float), np.asarray(triangles, np.int64))
     except ValueError as error:
         raise UnreadableBody("the mesh has no faces with an area") from error
-    first: UnreadableBody | None = None
-    for up in ((0, 0, 1), (0, 1, 0), (0, -1, 0), (1, 0, 0), (-1, 0, 0), (0, 0, -1)):
+    doubtful, problems = [], []
+    for surface in surfaces:
         try:
-            return _Reader(surface, np.array(up, float)).body()
+            body = _upright_body(surface)
+        except UnreadableBody as problem:
+            problems.append(problem)
+            continue
+        if not body.doubts:
+            return body
+        doubtful.append(body)
+    if not doubtful:
+        raise problems[-1]
+    return min(doubtful, key=lambda body: len(body.doubts))
+
+
+def _upright_body(surface: Surface) -> Body:
+    """What is read with the surface stood up: as it is, along the other axes, then along its own long directions."""
+    points = surface.points[surface.used]
+    own = np.linalg.eigh(np.cov(points.T))[1].T[::-1][:2]
+    ways = np.concatenate([[(0, 0, 1), (0, 1, 0), (0, -1, 0), (1, 0, 0), (-1, 0, 0), (0, 0, -1)], own, -own])
+    extents = np.ptp(points @ ways.T, axis=0)
+    first: UnreadableBody | None = None
+    for up, extent in zip(ways, extents, strict=True):
+        if extent < _LONG * extents.max():
+            continue
+        try:
+            body = _Reader(surface, up).body()
         except UnreadableBody as problem:
             first = first or problem
-    assert first is not None
+            continue
+        return _stood_up(surface, body)
+    assert first is not None  # the longest axis at least was tried
     raise first
 
 
-@dataclass(frozen=True)
-class _Limb:
-    """The tip of a hand or foot, and the ways along the surface from it."""
-
-    tip: int
-    ways: Array
+def _stood_up(surface: Surface, body: Body) -> Body:
+    """The body read again along its own axis, from ankles to neck, where that is far from the axis at first."""
+    for _ in range(3):
+        marks = body.landmarks
+        own = marks["neck_base"] - (marks["ankle.L"] + marks["ankle.R"]) / 2
+        own = own / np.linalg.norm(own)
+        if own @ body.axes[2] > _UPRIGHT:
+            break
+        try:
+            body = _Reader(surface, own).body()
+        except UnreadableBody:
+            break
+    return body
 
 
 class _Reader:
@@ -108,14 +141,11 @@ class _Reader:
     def __init__(self, surface: Surface, up: Array) -> None:
         self.surface = Surface(surface.points @ _any_axes(up).T, surface.triangles, surface.edges)
         self._turn = _any_axes(up)
-        self._used = np.zeros(len(surface.points), bool)
-        self._used[surface.triangles] = True
-        ground = self._points[self._used][:, 2].min()
-        self.height = float(self._points[self._used][:, 2].max() - ground)
-        if self.height <= 0:
-            raise UnreadableBody("the mesh is flat")
+        self._used = surface.used
+        ground = float(self._points[self._used][:, 2].min())
         self._ground = ground
         self._front: Array = np.eye(3)
+        self._doubts: list[str] = []
 
     @property
     def _points(self) -> Array:
@@ -129,16 +159,18 @@ class _Reader:
         marks = dict(self._legs()) | dict(self._trunk(shoulders))
         marks |= dict(self._arms(marks, shoulders))
         marks = dict(sorted(marks.items()))
-        straight = _across(marks)
+        straight = straightening_turn(marks)
         turned = {name: straight @ place for name, place in marks.items()}
-        symmetric = _is_symmetric(turned, self.height)
+        symmetric = is_symmetric(turned, _SYMMETRIC * self.height)
         if symmetric:
             self._turn_by(straight)
-            marks = _symmetrised(turned)
+            marks = symmetrised(turned)
         for side in SIDES:
             marks |= self._fingers(marks, side)
         axes = self._front @ self._turn
-        return Body({name: place @ axes for name, place in marks.items()}, axes, self.height, symmetric)
+        return Body(
+            {name: place @ axes for name, place in marks.items()}, axes, self.height, symmetric, tuple(self._doubts)
+        )
 
     def _turn_by(self, turn: Array) -> None:
         self._front = turn @ self._front
@@ -147,31 +179,14 @@ class _Reader:
     # Tips and facing
 
     def _find_tips(self) -> None:
-        self._crown = int(np.argmax(np.where(self._used, self._points[:, 2], -np.inf)))
-        self._from_crown = self.surface.distances(self._crown)
-        nearest, limbs = self._from_crown, []
-        for _ in range(4):
-            tip = int(np.argmax(np.where(self._used & np.isfinite(nearest), nearest, -1)))
-            limbs.append(_Limb(tip, self.surface.distances(tip)))
-            nearest = np.minimum(nearest, limbs[-1].ways)
-        limbs.sort(key=lambda limb: self._level(limb.tip))
-        self._feet, self._hands = limbs[:2], limbs[2:]
-        self._check_tips()
-
-    def _level(self, point: int) -> float:
-        return float(self._points[point, 2] - self._ground) / self.height
-
-    def _check_tips(self) -> None:
-        if max(self._level(foot.tip) for foot in self._feet) > 0.2:
-            raise UnreadableBody("no two feet were found near the ground")
-        if min(self._level(hand.tip) for hand in self._hands) < 0.15:
-            raise UnreadableBody("no two hands were found above the feet; four limbs reach the ground")
-        for what, (one, other) in (("legs", self._feet), ("arms", self._hands)):
-            ways = sorted((self._from_crown[one.tip], self._from_crown[other.tip]))
-            if ways[0] < 0.75 * ways[1]:
-                raise UnreadableBody(f"the two {what} are of very different length")
-        if not 0.6 < self._span() / self.height < 1.8:
-            raise UnreadableBody("what looks like arms is too long or too short for the height")
+        found = find_extremities(self.surface)
+        self._crown, self._from_crown = found.head.tip, found.head.ways
+        self._feet, self._hands = list(found.feet), list(found.hands)
+        self.height = float(self._points[self._crown, 2]) - self._ground
+        if found.asymmetry > 0.1:
+            self._doubts.append("left and right are unlike each other")
+        if found.span < 0.75 * self.height:
+            self._doubts.append("the arms are short: hands may be missing")
 
     def _span(self) -> float:
         return float(self._hands[0].ways[self._hands[1].tip])
@@ -195,7 +210,7 @@ class _Reader:
         if self._thickness() > 0.45:
             raise UnreadableBody("what looks like limbs is as thick as a trunk")
 
-    def _left_first(self, limbs: list[_Limb], lines: list[CentreLine]) -> list[_Limb]:
+    def _left_first(self, limbs: list[Limb], lines: list[CentreLine]) -> list[Limb]:
         return limbs if lines[0].middles[-1, 0] > lines[1].middles[-1, 0] else limbs[::-1]
 
     def _thickness(self) -> float:
@@ -213,7 +228,7 @@ class _Reader:
         _, pieces = self.surface.contour(field, length, near[self.surface.triangles].all(axis=1))
         return float(np.linalg.norm(pieces, axis=1).sum())
 
-    def _leg_line(self, foot: _Limb, upto: float) -> CentreLine:
+    def _leg_line(self, foot: Limb, upto: float) -> CentreLine:
         return centre_line(self.surface, foot.ways, self._from_crown, foot.tip, upto)
 
     def _arm_line(self, which: int) -> CentreLine:
@@ -228,14 +243,14 @@ class _Reader:
     def _crotch(self) -> tuple[Array, float]:
         """The lowest place between the legs, and how far it is from the tips of the toes."""
         left, right = (foot.ways for foot in self._feet)
-        a, b = self.surface.edges.T
-        between = (left[a] < right[a]) != (left[b] < right[b])
+        nearer_left = left < right
+        corners = self.surface.triangles  # not the bridges between pieces: thighs of their own may touch anywhere
+        between = nearer_left[corners].any(axis=1) & ~nearer_left[corners].all(axis=1)
         if not between.any():
             raise UnreadableBody("no crotch was found between the legs")
-        ways = np.minimum(left, right)
-        length = np.where(between, np.maximum(ways[a], ways[b]), np.inf)
-        edge = int(np.argmin(length))
-        return self._points[self.surface.edges[edge]].mean(axis=0), float(length[edge])
+        length = np.where(between, np.minimum(left, right)[corners].max(axis=1), np.inf)
+        lowest = int(np.argmin(length))
+        return self._points[corners[lowest]].mean(axis=0), float(length[lowest])
 
     def _legs(self) -> Iterator[tuple[str, Array]]:
         crotch, inner = self._crotch()
@@ -259,7 +274,7 @@ class _Reader:
         middle = (hips[0] + hips[1]) / 2
         yield "pelvis", middle + [0, _PELVIS[0] * self.height, _PELVIS[1] * self.height]
 
-    def _toe_tip(self, foot: _Limb, ankle: Array, ball: Array) -> Array:
+    def _toe_tip(self, foot: Limb, ankle: Array, ball: Array) -> Array:
         """As far forward as the toes reach, on the line from the ankle through the ball of the foot."""
         ahead = (ball - ankle) * [1, 1, 0]
         ahead = ahead / max(float(np.linalg.norm(ahead)), 1e-9)
@@ -269,7 +284,7 @@ class _Reader:
         tip[2] = self._points[foot.tip, 2] + 0.005 * self.height
         return tip
 
-    def _heel(self, foot: _Limb, ankle: Array, side: str) -> tuple[Array, Array]:
+    def _heel(self, foot: Limb, ankle: Array, side: str) -> tuple[Array, Array]:
         """Both ends of the line across the heel on the ground."""
         near = self._used & (foot.ways < 0.25 * self.height) & (self._points[:, 2] < ankle[2])
         heel = self._points[near & (self._points[:, 1] > ankle[1] - 0.01 * self.height)]
@@ -335,14 +350,17 @@ class _Reader:
         wrist, tip = marks[f"wrist.{side}"], marks[f"f_middle_tip.{side}"]
         hand = self._hands["LR".index(side)]
         points = self._points[np.isfinite(hand.ways) & (hand.ways < 0.1 * self._span()) & self._used]
-        along = (tip - wrist) / np.linalg.norm(tip - wrist)
+        length = float(np.linalg.norm(tip - wrist))
+        if length < 0.01 * self.height:
+            raise UnreadableBody("an arm ends without a hand")
+        along = (tip - wrist) / length
         flat = points - points.mean(axis=0)
         flat = flat - np.outer(flat @ along, along)
         thin = np.linalg.eigh(flat.T @ flat)[1][:, 1] if len(points) > 3 else np.array([0, 0, 1.0])
         thumb = np.cross(along, thin)
         thumb = thumb * (-1 if thumb[1] > 0 else 1) / np.linalg.norm(thumb)  # toward the front
         palm = np.cross(along, thumb) * SIDES[side]
-        frame = np.stack([along, thumb, palm]) * np.linalg.norm(tip - wrist)
+        frame = np.stack([along, thumb, palm]) * length
         out = {}
         for finger, places in _HAND.items():
             for end, place in zip(("base", "tip"), places, strict=True):
@@ -352,41 +370,9 @@ class _Reader:
 
 def _any_axes(up: Array) -> Array:
     """A rotation (3, 3) whose last row is `up`."""
-    if up[2] > 0.5:
+    if up[2] > 1 - 1e-9:
         return np.eye(3)
-    across = np.array([1.0, 0, 0]) if abs(up[0]) < 0.5 else np.array([0, 1.0, 0])
+    across = np.array([1.0, 0, 0]) if abs(up[0]) < 0.7 else np.array([0, 1.0, 0])
+    across = across - (across @ up) * up
+    across = across / np.linalg.norm(across)
     return np.array([across, np.cross(up, across), up])
-
-
-def mirrored_name(name: str) -> str:
-    """The landmark or bone on the other side; the same name in the middle."""
-    stem, _, side = name.rpartition(".")
-    return f"{stem}.{'R' if side == 'L' else 'L'}" if side in SIDES and stem else name
-
-
-def _middle_x(marks: Points) -> float:
-    return float(np.mean([place[0] for name, place in marks.items() if mirrored_name(name) == name]))
-
-
-def _across(marks: Points) -> Array:
-    """The turn (3, 3) about Z after which the right side lies straight across from the left."""
-    pairs = [place - marks[mirrored_name(name)] for name, place in marks.items() if name.endswith(".L")]
-    across = np.sum(pairs, axis=0)
-    return about_axis(2, np.array([-np.arctan2(across[1], across[0])]))[0]
-
-
-def _is_symmetric(marks: Points, height: float) -> bool:
-    middle = 2 * _middle_x(marks)
-    gaps = [
-        np.linalg.norm(place - (marks[mirrored_name(name)] * [-1, 1, 1] + [middle, 0, 0]))
-        for name, place in marks.items()
-        if name.endswith(".L")
-    ]
-    return bool(max(gaps) < _SYMMETRIC * height)
-
-
-def _symmetrised(marks: Points) -> Points:
-    middle = 2 * _middle_x(marks)
-    return {
-        name: (place + marks[mirrored_name(name)] * [-1, 1, 1] + [middle, 0, 0]) / 2 for name, place in marks.items()
-    }

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .landmarks import Points, mirrored_name
 from .rotations import shortest_arc
+from .symmetry import Points, mirrored_name
 
 Array = NDArray[np.float64]
 Point = str | tuple[str, str, float]

@@ -18,8 +18,8 @@ _WELD = 1e-6
 _MOST_POINTS = 15_000
 _CELL = 1 / 110
 """Side of the cells that a dense surface is thinned to, in heights of the body."""
-_BRIDGE, _MOST_PIECES = 1 / 40, 100
-"""Pieces nearer than this to the body, in heights, hang on it; so many are looked at."""
+_BRIDGE = 1 / 60
+"""Pieces nearer than about this to each other, in heights, hang together."""
 
 
 @dataclass
@@ -30,6 +30,13 @@ class Surface:
     triangles: Index
     edges: Index
     """Each edge once, (e, 2)."""
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Which points (n,) are corners of a triangle."""
+        mask = np.zeros(len(self.points), bool)
+        mask[self.triangles] = True
+        return mask
 
     def distances(self, start: int) -> Array:
         """Length (n,) of the shortest way along edges from a point to every other; infinity where there is none.
@@ -85,12 +92,13 @@ class Surface:
         return (ends[0] + ends[1]) / 2, ends[1] - ends[0]
 
 
-def build_surface(vertices: Array, triangles: Index) -> tuple[Surface, float]:
-    """The surface of a body, and its size (the longest side of its box), from raw vertices (n, 3) and triangles (m, 3).
+def build_surfaces(vertices: Array, triangles: Index) -> list[Surface]:
+    """What may be the body, most likely first, from raw vertices (n, 3) and triangles (m, 3).
 
+    First the connected piece with the largest area alone, without hair, hat, skirt or sword; then, where there are
+    more, all pieces together, tied where they come close: a character made of head, shirt, trousers and shoes.
     Vertices that are not finite and triangles without area are dropped, equal places are welded, a dense mesh is
-    thinned to about 15,000 points. The largest connected piece is the body, with all pieces that stick out of it.
-    Raises ValueError when nothing is left.
+    thinned to about 15,000 points. Raises ValueError when nothing is left.
     """
     good = np.isfinite(vertices).all(axis=1)
     triangles = triangles[good[triangles].all(axis=1)] if len(triangles) else triangles
@@ -106,9 +114,47 @@ def build_surface(vertices: Array, triangles: Index) -> tuple[Surface, float]:
         cells = np.concatenate([_cells(points, _CELL * size), labels[:, None]], axis=1)
         points, triangles = _merged(points, triangles, cells)
     edges = _edges(triangles)
-    keep, bridges = _body(points, triangles, edges, size)
-    triangles = triangles[keep[triangles].all(axis=1)]
-    return Surface(points, triangles, np.concatenate([edges[keep[edges].all(axis=1)], bridges])), size
+    labels = islands(len(points), edges)
+    main = _largest(points, triangles, labels)
+    found = [_part(points, triangles, edges, labels == main)]
+    if np.ptp(labels[triangles[:, 0]]) > 0:
+        edges = np.concatenate([edges, _bridges(points, labels, np.unique(triangles), _BRIDGE * size)])
+        labels = islands(len(points), edges)
+        together = labels == labels[_largest(points, triangles, labels)]
+        if together.sum() > found[0].used.sum():
+            found.append(_part(points, triangles, edges, together))
+    return found
+
+
+def _part(points: Array, triangles: Index, edges: Index, keep: NDArray[np.bool_]) -> Surface:
+    return Surface(points, triangles[keep[triangles[:, 0]]], edges[keep[edges[:, 0]]])
+
+
+def _largest(points: Array, triangles: Index, labels: Index) -> int:
+    """The label of the piece with the largest area."""
+    corners = points[triangles]
+    areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    return int(np.argmax(np.bincount(labels[triangles[:, 0]], weights=areas)))
+
+
+def _bridges(points: Array, labels: Index, used: Index, side: float) -> Index:
+    """Edges (k, 2) between different pieces that meet in the same or in neighbouring cells of a grid."""
+    cells = _cells(points[used], side)
+    cells -= cells.min(axis=0) - 1
+    spans = cells.max(axis=0) + 2
+    weights = np.array([spans[1] * spans[2], spans[2], 1])
+    table = np.stack([cells @ weights, labels[used]], axis=1)
+    table, first = np.unique(table, axis=0, return_index=True)
+    keys, piece, point = table[:, 0], table[:, 1], used[first]
+    pairs = [np.empty((0, 2), np.int64)]
+    for shift in np.ndindex(3, 3, 3):
+        other = keys + (np.array(shift) - 1) @ weights
+        begin, end = np.searchsorted(keys, other, "left"), np.searchsorted(keys, other, "right")
+        rows = np.repeat(np.arange(len(keys)), end - begin)
+        mates = np.arange(len(rows)) - np.repeat(np.cumsum(end - begin) - (end - begin), end - begin) + begin[rows]
+        differ = piece[rows] < piece[mates]
+        pairs.append(np.stack([point[rows[differ]], point[mates[differ]]], axis=1))
+    return np.concatenate(pairs)
 
 
 def _cells(points: Array, side: float) -> Index:
@@ -149,46 +195,3 @@ def islands(count: int, edges: NDArray[np.int64]) -> NDArray[np.int64]:
         if (label == before).all():
             break
     return label
-
-
-def _body(points: Array, triangles: Index, edges: Index, size: float) -> tuple[NDArray[np.bool_], Index]:
-    """Which points (n,) are the body, and edges (k, 2) that hang its pieces together.
-
-    The body is the piece with the largest area and, one after the other, those that stick out of it and lie close to
-    it: a head or hands of their own. What lies inside its box (eyes, buttons, a shirt) is left out.
-    """
-    labels = islands(len(points), edges)
-    corners = points[triangles]
-    areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
-    area = np.bincount(labels[triangles[:, 0]], weights=areas, minlength=len(points))
-    pieces = [piece for piece in np.argsort(-area, kind="stable")[:_MOST_PIECES] if area[piece] > 1e-3 * area.sum()]
-    body = labels == pieces[0]
-    bridges = [np.empty((0, 2), np.int64)]
-    for piece in pieces[1:]:
-        loose = labels == piece
-        if _sticks_out(points[loose], points[body], 0.02 * size):
-            bridge = _nearest_pairs(points, np.flatnonzero(loose), np.flatnonzero(body), _BRIDGE * size)
-            if len(bridge):
-                bridges.append(bridge)
-                body |= loose
-    return body, np.concatenate(bridges)
-
-
-def _sticks_out(points: Array, body: Array, margin: float) -> bool:
-    over = points.max(axis=0) > body.max(axis=0) + margin
-    return bool((over | (points.min(axis=0) < body.min(axis=0) - margin)).any())
-
-
-def _nearest_pairs(points: Array, some: Index, others: Index, most: float, count: int = 8) -> Index:
-    """The `count` nearest pairs (k, 2) of points of two sets, as far as they are nearer than `most`."""
-    best = np.empty(len(some), np.int64)
-    gaps = np.empty(len(some))
-    for start in range(0, len(some), 256):
-        part = some[start : start + 256]
-        squares = ((points[part][:, None] - points[others][None]) ** 2).sum(axis=2)
-        nearest = squares.argmin(axis=1)
-        best[start : start + 256] = others[nearest]
-        gaps[start : start + 256] = np.sqrt(squares[np.arange(len(part)), nearest])
-    chosen = np.argsort(gaps, kind="stable")[:count]
-    chosen = chosen[gaps[chosen] < most]
-    return np.stack([some[chosen], best[chosen]], axis=1)

@@ -13,8 +13,9 @@ import bpy
 import numpy as np
 
 from ..errors import ToolError
-from ..geometry.landmarks import Body, Points, UnreadableBody, read_body
+from ..geometry.landmarks import Body, UnreadableBody, read_body
 from ..geometry.metarig_bones import MissingLandmark, Preset, bent, placed_bones
+from ..geometry.symmetry import Points
 from ..report import Report
 from ..rigs.meshes import joined_surface
 from ..rigs.metarig import add_metarig, place_bones, read_bones
@@ -91,6 +92,7 @@ def fit(
         given=given,
         landmarks={name: place.tolist() for name, place in marks.items()},
     )
+    report.notes += [f"Look at the fit: {doubt}." for doubt in body.doubts]
     report.seconds = time.perf_counter() - started
     return report
 

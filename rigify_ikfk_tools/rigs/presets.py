@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ToolError
-from ..geometry.landmarks import mirrored_name
 from ..geometry.metarig_bones import Bend, Frame, Point, Preset, both_sides
+from ..geometry.symmetry import mirrored_name
 
 FOLDER = Path(__file__).resolve().parents[2] / "metarig_presets"
 METARIGS = ("human", "basic_human")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from rigify_ikfk_tools.geometry.sections import centre_line, slices
-from rigify_ikfk_tools.geometry.surface import build_surface, islands
+from rigify_ikfk_tools.geometry.surface import build_surfaces, islands
 
 
 def tube(length=2.0, radius=0.1, rings=41, around=16, bend=0.0):
@@ -30,8 +30,7 @@ def tube(length=2.0, radius=0.1, rings=41, around=16, bend=0.0):
 
 
 def test_distances_run_along_the_surface():
-    surface, size = build_surface(*tube())
-    assert size == pytest.approx(2)
+    (surface,) = build_surfaces(*tube())
     start = int(np.argmin(surface.points[:, 2]))
     far = int(np.argmax(surface.points[:, 2] - abs(surface.points[:, 0] - surface.points[start, 0])))
     assert surface.distances(start)[far] == pytest.approx(2, rel=0.02)
@@ -40,7 +39,7 @@ def test_distances_run_along_the_surface():
 def test_the_centre_line_is_the_middle_of_the_tube_in_any_direction():
     points, faces = tube(bend=0.15)
     turn = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
-    surface, _ = build_surface(points @ turn.T, faces)
+    (surface,) = build_surfaces(points @ turn.T, faces)
     back = surface.points @ turn
     low, high = int(np.argmin(back[:, 2])), int(np.argmax(back[:, 2]))
     line = centre_line(surface, surface.distances(low), surface.distances(high), low, 1.6)
@@ -51,7 +50,7 @@ def test_the_centre_line_is_the_middle_of_the_tube_in_any_direction():
 
 
 def test_slices_give_the_width():
-    surface, _ = build_surface(*tube())
+    (surface,) = build_surfaces(*tube())
     cuts = slices(surface, np.array([0.51, 1.49, 5.0]), np.ones(len(surface.triangles), bool))
     assert [cut.height for cut in cuts] == [0.51, 1.49]
     assert cuts[0].width == pytest.approx(0.2, rel=0.02)
@@ -63,28 +62,29 @@ def test_doubled_and_split_faces_are_welded_and_bad_ones_dropped():
     split = points[faces].reshape(-1, 3)
     split = np.concatenate([split, [[np.nan, 0, 0], [0, 0, 0], [0, 0, 0]]])
     triangles = np.arange(len(split)).reshape(-1, 3)
-    surface, _ = build_surface(split, np.concatenate([triangles, triangles[:50]]))
+    (surface,) = build_surfaces(split, np.concatenate([triangles, triangles[:50]]))
     assert len(surface.points) == len(points)
     assert len(surface.triangles) == len(faces)
 
 
 def test_dense_meshes_are_thinned():
     points, faces = tube(rings=401, around=80)
-    surface, _ = build_surface(points, faces)
+    (surface,) = build_surfaces(points, faces)
     assert len(points) == 32_080
     assert len(surface.points) < 15_000
     assert np.ptp(surface.points, axis=0)[2] == pytest.approx(2, rel=0.02)
 
 
-def test_a_piece_that_sticks_out_is_tied_on_and_one_inside_is_not():
+def test_pieces_that_come_close_are_tied_together_and_the_largest_is_tried_alone_first():
     lower, faces = tube(length=1.0)
-    upper = lower + [0, 0, 1.02]
-    inner = lower * [0.2, 0.2, 0.5] + [0, 0, 0.2]
-    points = np.concatenate([lower, upper, inner])
-    surface, _ = build_surface(points, np.concatenate([faces, faces + len(lower), faces + 2 * len(lower)]))
-    used = np.unique(surface.triangles)
-    assert len(used) == 2 * len(lower)
-    assert np.isfinite(surface.distances(int(used[0]))[used]).all()
+    upper, far = lower * [1, 1, 0.8] + [0, 0, 1.01], lower * 0.5 + [1, 1, 0]
+    points = np.concatenate([lower, upper, far])
+    alone, together = build_surfaces(points, np.concatenate([faces, faces + len(lower), faces + 2 * len(lower)]))
+    assert alone.used.sum() == len(lower)
+    assert together.used.sum() == 2 * len(lower)
+    top = int(np.argmax(np.where(together.used, together.points[:, 2], -1)))
+    assert 1.81 < together.distances(top)[together.used].max() < 2.1
+    assert not np.isfinite(alone.distances(top)[alone.used]).any()
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_piece_that_sticks_out_is_tied_on_and_one_inside_is_not():
 )
 def test_nothing_is_refused(points, faces):
     with pytest.raises(ValueError, match=r"no faces|no extent"):
-        build_surface(points, faces)
+        build_surfaces(points, faces)
 
 
 def test_islands():
