@@ -75,17 +75,26 @@ def _run(options: argparse.Namespace) -> Report:
         import bpy
     except ImportError as error:
         raise ToolError(f"Blender's module bpy is not installed in this Python ({error}).") from error
-    from .rigs.files import check_folder, check_output, save_blend, save_text
+    from .rigs.files import check_output, save_blend, save_text
 
-    check_output(options.output, options.source)
+    inputs = [options.source, *_further_inputs(options)]
+    check_output(options.output, inputs)
     if options.report:
-        check_folder(options.report)
+        check_output(options.report, inputs)
+        if options.report.resolve() == options.output.resolve():
+            raise ToolError(f"The report and the output can't both be {options.output}. Choose another name for one.")
     report: Report = options.job(options)
     save_blend(options.output)
     if options.report:
         facts = {"blender": bpy.app.version_string, "input": options.source, "output": options.output}
         save_text(options.report, json.dumps(report.as_dict() | {k: str(v) for k, v in facts.items()}, indent=1) + "\n")
     return report
+
+
+def _further_inputs(options: argparse.Namespace) -> list[Path]:
+    """The files beside the source that a command reads: landmarks and a preset file."""
+    given = (vars(options).get("landmarks"), vars(options).get("preset"))
+    return [Path(path) for path in given if path is not None]
 
 
 # The jobs

@@ -98,7 +98,14 @@ def test_rig_from_a_blend_and_fit_from_an_obj(capfd, body, tmp_path):
         (("bake", "text.blend", "-o", "o.blend", "--to", "ik"), "named .blend but is not a Blender file"),
         (("bake", "cut.blend", "-o", "o.blend", "--to", "ik"), "Blender can't open cut.blend"),
         (("bake", "notes.txt", "-o", "o.blend", "--to", "ik"), "notes.txt is no .blend file"),
-        (("bake", "shot.blend", "-o", "shot.blend", "--to", "ik"), "is the input itself"),
+        (("bake", "shot.blend", "-o", "shot.blend", "--to", "ik"), "is an input itself"),
+        (("bake", "shot.blend", "-o", "o.blend", "--to", "ik", "--report", "shot.blend"), "is an input itself"),
+        (("fit", "cube.blend", "-o", "o.blend", "--landmarks", "notes.txt", "--report", "notes.txt"), "is an input"),
+        (("fit", "cube.blend", "-o", "o.blend", "--preset", "notes.txt", "--report", "notes.txt"), "is an input"),
+        (("bake", "shot.blend", "-o", "o.blend", "--to", "ik", "--report", "./o.blend"), "can't both be o.blend"),
+        (("bake", "shot.blend", "-o", "o.blend", "--to", "ik", "--report", "folder.blend"), "folder.blend is a folder"),
+        (("bake", "shot.blend", "-o", "o.blend", "--to", "ik", "--report", "no/r.json"), "folder no does not exist"),
+        (("bake", "shot.blend", "-o", "o" * 300 + ".blend", "--to", "ik"), "can't be written: File name too long"),
         (("bake", "shot.blend", "-o", "no/where/o.blend", "--to", "ik"), "folder no/where does not exist"),
         (("bake", "shot.blend", "-o", "folder.blend", "--to", "ik"), "folder.blend is a folder"),
         (("bake", "shot.blend", "-o", "o.blend", "--to", "ik", "--limbs", "tail"), "no limb 'tail'. It has foot.L"),
@@ -136,6 +143,29 @@ def test_bad_input_gets_one_sentence_and_status_1(capfd, shot, tmp_path, monkeyp
     assert errors.count("\n") == 1
     assert "Traceback" not in errors
     assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+
+
+def test_a_library_of_the_input_is_never_overwritten_and_links_follow_the_output(capfd, empty_scene, tmp_path):
+    library, source = tmp_path / "library.blend", tmp_path / "shots" / "body.blend"
+    source.parent.mkdir()
+    bpy.data.materials.new("skin").use_fake_user = True
+    bpy.ops.wm.save_as_mainfile(filepath=str(library))
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.ops.wm.save_as_mainfile(filepath=str(source))
+    body = make_body()
+    with bpy.data.libraries.load(str(library), link=True, relative=True) as (_, linked):
+        linked.materials = ["skin"]
+    body.data.materials.append(linked.materials[0])
+    bpy.ops.wm.save_as_mainfile(filepath=str(source))
+    before = library.read_bytes()
+    status, told, errors = run(capfd, "fit", source, "-o", library)
+    assert (status, told) == (1, "")
+    assert "is a library that the input links to" in errors
+    assert library.read_bytes() == before
+    status, _, errors = run(capfd, "fit", source, "-o", tmp_path / "o.blend")
+    assert (status, errors) == (0, "")
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "o.blend"))
+    assert [entry.filepath for entry in bpy.data.libraries] == ["//library.blend"]
 
 
 @pytest.mark.parametrize(

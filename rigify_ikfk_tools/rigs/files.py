@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import bpy
@@ -52,30 +52,30 @@ def open_body(path: Path) -> None:
         raise ToolError(f"Blender can't import {path}: {_reason(error)}.") from error
 
 
-def check_output(path: Path, source: Path) -> None:
-    """Raise ToolError when nothing can be written to `path`, before any work is done."""
-    if path.is_dir():
-        raise ToolError(f"The output {path} is a folder. Name a file in it.")
-    if path.exists() and source.exists() and path.samefile(source):
-        raise ToolError(f"The output {path} is the input itself, which is never changed. Choose another name.")
-    check_folder(path)
-
-
-def check_folder(path: Path) -> None:
-    """Raise ToolError when no file can be made beside `path`."""
-    folder = path.parent
-    if not folder.is_dir():
-        raise ToolError(f"The folder {folder} does not exist. Make it first.")
-    probe = _beside(path)
+def check_output(path: Path, inputs: Sequence[Path]) -> None:
+    """Raise ToolError when `path` can't be written, or is one of the inputs, before any work is done."""
     try:
+        if path.is_dir():
+            raise ToolError(f"{path} is a folder, and no file can be written there. Name a file in it.")
+        if path.exists() and any(other.exists() and path.samefile(other) for other in inputs):
+            raise ToolError(f"{path} is an input itself, which is never changed. Choose another name.")
+        if not path.parent.is_dir():
+            raise ToolError(f"The folder {path.parent} does not exist. Make it first.")
+        probe = _beside(path)
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise ToolError(f"The folder {folder} can't be written: {error.strerror}.") from error
+        raise ToolError(f"{path} can't be written: {error.strerror}.") from error
 
 
 def save_blend(path: Path) -> None:
-    """Save the open file to `path`, which holds the whole of it or what it held before. Raises ToolError."""
+    """Save the open file to `path`, which holds the whole of it or what it held before.
+
+    Raises ToolError, also when `path` is a library that the open file links to: it would be its own library then.
+    """
+    libraries = [Path(bpy.path.abspath(library.filepath, library=library.parent)) for library in bpy.data.libraries]
+    if path.exists() and any(library.exists() and path.samefile(library) for library in libraries):
+        raise ToolError(f"{path} is a library that the input links to, which is never changed. Choose another name.")
 
     def save(partial: Path) -> None:
         bpy.ops.wm.save_as_mainfile(filepath=str(partial.resolve()), copy=True, compress=True, relative_remap=True)
