@@ -82,7 +82,7 @@ def bake(
     return BakeReport(
         job="bake",
         seconds=time.perf_counter() - started,
-        notes=list(notes_beyond(errors, tolerance_mm)),
+        notes=list(notes_beyond(rig, sides, errors, tolerance_mm)),
         rig=rig.name,
         first_frame=frames[0],
         last_frame=frames[-1],

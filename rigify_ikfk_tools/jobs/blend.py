@@ -69,7 +69,7 @@ def blend(
     return BlendReport(
         job="blend",
         seconds=time.perf_counter() - started,
-        notes=list(notes_beyond(errors, tolerance_mm)),
+        notes=list(notes_beyond(rig, goal, errors, tolerance_mm)),
         rig=rig.name,
         to=to,
         first_frame=frames[0],

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import bpy
 import numpy as np
 from numpy.typing import NDArray
 
@@ -75,14 +76,26 @@ def prove(
     ]
 
 
-def notes_beyond(limbs: Sequence[LimbError], tolerance_mm: float) -> Iterator[str]:
-    """A sentence for each limb with frames beyond the tolerance."""
-    for limb in limbs:
-        if limb.beyond:
-            yield (
-                f"{limb.limb}: {len(limb.beyond)} frames are more than {tolerance_mm:g} mm off, the first is "
-                f"{limb.beyond[0]}. The {limb.to.upper()} side can't show that pose; look at those frames."
+def notes_beyond(
+    rig: bpy.types.Object, sides: Sequence[tuple[Limb, str]], errors: Sequence[LimbError], tolerance_mm: float
+) -> Iterator[str]:
+    """A sentence for each limb with frames beyond the tolerance, and what holds its controls back."""
+    for (limb, side), error in zip(sides, errors, strict=True):
+        if error.beyond:
+            told = (
+                f"{error.limb}: {len(error.beyond)} frames are more than {tolerance_mm:g} mm off, the first is "
+                f"{error.beyond[0]}."
             )
+            held = ", ".join(_holding(rig, limb.controls(side)))
+            reason = f"Constraints hold it back: {held}." if held else f"The {side.upper()} side can't show that pose."
+            yield f"{told} {reason}"
+
+
+def _holding(rig: bpy.types.Object, controls: Sequence[str]) -> Iterator[str]:
+    for name in controls:
+        for constraint in rig.pose.bones[name].constraints:
+            if not constraint.mute and constraint.influence > 0:
+                yield f"{constraint.name!r} on {name!r}"
 
 
 def _limb_error(

@@ -264,6 +264,18 @@ def test_nla_strip_in_tweak_mode_moved_and_scaled(fk_shot, shots):
     assert end < END_MM
 
 
+def test_a_constraint_that_holds_a_control_back_is_named(ik_shot):
+    limit = ik_shot.pose.bones["forearm_fk.L"].constraints.new("LIMIT_ROTATION")
+    limit.use_limit_x = limit.use_limit_y = limit.use_limit_z = True
+    limit.owner_space = "LOCAL"
+    report = bake(ik_shot, to="fk")
+    held = [note for note in report.notes if note.startswith("hand.L: ")]
+    assert len(report.notes) == len(held) == 1
+    assert held[0].endswith("Constraints hold it back: 'Limit Rotation' on 'forearm_fk.L'.")
+    assert report.limbs[2].limb == "hand.L"
+    assert report.limbs[2].beyond
+
+
 def test_a_linked_rig_is_refused_and_its_override_is_baked(generate_stock, shots, tmp_path):
     library = tmp_path / "library.blend"
     generate_stock("basic_human")
