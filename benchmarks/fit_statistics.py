@@ -3,8 +3,9 @@
 
     python benchmarks/fit_statistics.py [--bodies ../shared/bodies]
 
-For each joint: the share of the way (or the length in heights) at which the middle of the limb passes nearest to it,
-and what is left, outward, backward and up, in heights; median and spread over all bodies, and the largest error that a
+For each joint: where on the middle of the limb it lies (wrist: beyond the fit's own wrist, in shares of the way from
+hand to hand; shoulder, elbow, knee: shares as in `landmarks.py`; foot: in heights, and in lengths of the foot), and
+what is left, outward, backward and up, in heights; median and spread over all bodies, and the largest error that a
 body would have with the median of all others. Needs numpy only.
 """
 
@@ -38,13 +39,13 @@ def main() -> None:
     rows: dict[str, list[list[float]]] = defaultdict(list)
     for body in load_all(str(folder / "dev")):
         _measure(body, rows)
-    print(f"{'joint':12s}{'place':>8s}{'spread':>8s}{'left out':>9s}   outward, backward, up in % of height")
-    for name in (*_NAMES, "hip", "pelvis", "neck_base", "clavicle"):
+    print(f"{'joint':16s}{'place':>8s}{'spread':>8s}{'left out':>9s}   outward, backward, up in % of height")
+    for name in (*_NAMES, "toe_ball, foot", "ankle, foot", "hip", "pelvis", "neck_base", "clavicle"):
         values = np.array(rows[name])
         others = [np.median(np.delete(values[:, 0], n)) - values[n, 0] for n in range(len(values))]
         middle, spread = np.median(values, axis=0), values.std(axis=0)
         offsets = "  ".join(f"{100 * m:6.2f} ± {100 * s:4.2f}" for m, s in zip(middle[1:], spread[1:], strict=True))
-        print(f"{name:12s}{middle[0]:8.3f}{spread[0]:8.3f}{np.abs(others).max():9.3f}   {offsets}")
+        print(f"{name:16s}{middle[0]:8.3f}{spread[0]:8.3f}{np.abs(others).max():9.3f}   {offsets}")
 
 
 def _measure(body: object, rows: dict[str, list[list[float]]]) -> None:
@@ -56,13 +57,22 @@ def _measure(body: object, rows: dict[str, list[list[float]]]) -> None:
     joints = {name: axes @ place for name, place in body.joints.items()}
     crotch, inner = reader._crotch()
     for n, (side, sign) in enumerate(SIDES.items()):
+        lengths: dict[str, float] = {}
         arm, leg = reader._arm_line(n), reader._leg_line(reader._feet[n], inner)
         for name in _NAMES:
-            line, unit = (arm, reader._span()) if name in ("wrist", "elbow", "shoulder") else (leg, reader.height)
-            unit = inner if name == "knee" else unit
-            length = _nearest(line, joints[f"{name}.{side}"])
-            left = (joints[f"{name}.{side}"] - line.at(length)) * [sign, 1, 1] / reader.height
-            rows[name].append([length / unit, *left])
+            line = arm if name in ("wrist", "elbow", "shoulder") else leg
+            lengths[name] = _nearest(line, joints[f"{name}.{side}"])
+            left = (joints[f"{name}.{side}"] - line.at(lengths[name])) * [sign, 1, 1] / reader.height
+            rows[name].append([0, *left])
+        middle, wrist = reader._span() / 2, lengths["wrist"]
+        foot = reader._along_foot(reader._feet[n], (0, 2))
+        rows["wrist"][-1][0] = wrist / reader._span() - reader._wrist_share
+        rows["shoulder"][-1][0] = (middle - lengths["shoulder"]) / (middle - wrist)
+        rows["elbow"][-1][0] = (lengths["elbow"] - wrist) / (lengths["shoulder"] - wrist)
+        rows["knee"][-1][0] = lengths["knee"] / inner
+        for name in ("toe_ball", "ankle"):
+            rows[name][-1][0] = lengths[name] / reader.height
+            rows[f"{name}, foot"].append([lengths[name] / foot, 0, 0, 0])
         thigh = leg.at(_THIGH * inner)
         hip = (joints[f"hip.{side}"] - [thigh[0], thigh[1], crotch[2]]) * [sign, 1, 1] / reader.height
         rows["hip"].append([0, *hip])

@@ -107,7 +107,7 @@ def _choices(surface: Surface, ends: list[Limb]) -> Iterator[Extremities]:
 
 def _crown(surface: Surface, head: Limb) -> Limb:
     """The highest place near the end of the head."""
-    near = head.ways < 0.12 * np.ptp(surface.points[surface.used][:, 2])
+    near = head.ways < 0.2 * np.ptp(surface.points[surface.used][:, 2])
     top = int(np.argmax(np.where(near & surface.used, surface.points[:, 2], -np.inf)))
     return head if top == head.tip else _limb(surface, top)
 

@@ -10,23 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .extremities import Limb, UnreadableBody, find_extremities
-from .sections import CentreLine, Slice, centre_line, slices
+from .hands import fingers_by_proportion, wrist_share
+from .sections import CentreLine, Slice, centre_line, girth, slices
 from .surface import Surface, build_surfaces
 from .symmetry import SIDES, Points, is_symmetric, straightening_turn, symmetrised
 
 Array = NDArray[np.float64]
 
-FINGERS = ("thumb", "f_index", "f_middle", "f_ring", "f_pinky")
 
-# Shares of the way from one middle finger's tip to the other's.
-_WRIST, _ELBOW, _SHOULDER = 0.114, 0.25, 0.375
-# Lengths from the tip of the toes, in heights of the body; the knee in shares of the way to the crotch.
-_BALL, _ANKLE, _KNEE = 0.048, 0.115, 0.636
+# From the middle of the chest, in shares of the way from there to the wrist; the elbow between wrist and shoulder.
+_SHOULDER, _ELBOW = 0.319, 0.52
+# Lengths from the tip of the toes, in heights of the body and in lengths of the foot; the knee in shares of the way to
+# the crotch.
+_BALL, _ANKLE, _KNEE = (0.048, 0.338), (0.115, 0.805), 0.636
 # Offsets outward, backward and up from the middle of the limb, in heights.
 _OFFSETS = {
     "elbow": (0.0013, 0.0065, 0.0),
@@ -45,14 +47,6 @@ _TOE_TIP = 0.006
 """The tip of the toe bone lies so far before the skin, in heights."""
 _CLAVICLE = (0.014, -0.010, -0.043)
 _SHOULDER_FROM_NECK = (0.101, -0.007, -0.055)
-# Hand, in lengths from wrist to the middle finger's tip: along the hand, toward the thumb, toward the palm.
-_HAND = {
-    "thumb": ((0.194, 0.135, -0.03), (0.543, 0.417, 0.19)),
-    "f_index": ((0.545, 0.161, -0.09), (0.929, 0.233, 0.02)),
-    "f_middle": ((0.541, 0.016, -0.11), (1.0, 0.0, 0.02)),
-    "f_ring": ((0.516, -0.091, -0.10), (0.93, -0.182, 0.02)),
-    "f_pinky": ((0.474, -0.192, -0.06), (0.749, -0.284, 0.045)),
-}
 _SYMMETRIC = 0.02
 """Left and right nearer than this to mirror images, in heights, are made so."""
 _LONG = 0.6
@@ -166,7 +160,10 @@ class _Reader:
             self._turn_by(straight)
             marks = symmetrised(turned)
         for side in SIDES:
-            marks |= self._fingers(marks, side)
+            palm = self._points[self._used & (self._hands["LR".index(side)].ways < 0.1 * self._span())]
+            if np.linalg.norm(marks[f"f_middle_tip.{side}"] - marks[f"wrist.{side}"]) < 0.01 * self.height:
+                raise UnreadableBody("an arm ends without a hand")
+            marks |= fingers_by_proportion(palm, marks[f"wrist.{side}"], marks[f"f_middle_tip.{side}"], side)
         axes = self._front @ self._turn
         return Body(
             {name: place @ axes for name, place in marks.items()}, axes, self.height, symmetric, tuple(self._doubts)
@@ -196,7 +193,7 @@ class _Reader:
         ahead = np.zeros(3)
         for foot in self._feet:
             line = self._leg_line(foot, 0.2 * self.height)
-            step = self._points[foot.tip] - line.at(_ANKLE * self.height)
+            step = self._points[foot.tip] - line.at(_ANKLE[0] * self.height)
             step[2] = 0
             if np.linalg.norm(step) > 0.03 * self.height:
                 ahead += step / np.linalg.norm(step)
@@ -217,16 +214,10 @@ class _Reader:
         """Girth of the thickest forearm or shin, in heights."""
         girths = []
         for foot in self._feet:
-            girths.append(self._girth(foot.ways, self._from_crown, foot.tip, 0.25 * self.height))
+            girths.append(girth(self.surface, foot.ways, self._from_crown, foot.tip, 0.25 * self.height))
         for hand, other in (self._hands, self._hands[::-1]):
-            girths.append(self._girth(hand.ways, other.ways, hand.tip, 0.18 * self._span()))
+            girths.append(girth(self.surface, hand.ways, other.ways, hand.tip, 0.18 * self._span()))
         return max(girths) / self.height
-
-    def _girth(self, ways: Array, far: Array, tip: int, length: float) -> float:
-        near = np.isfinite(ways) & np.isfinite(far) & (ways < 1.6 * length)
-        field = (np.where(near, ways, 0) + far[tip] - np.where(near, far, 0)) / 2
-        _, pieces = self.surface.contour(field, length, near[self.surface.triangles].all(axis=1))
-        return float(np.linalg.norm(pieces, axis=1).sum())
 
     def _leg_line(self, foot: Limb, upto: float) -> CentreLine:
         return centre_line(self.surface, foot.ways, self._from_crown, foot.tip, upto)
@@ -234,6 +225,18 @@ class _Reader:
     def _arm_line(self, which: int) -> CentreLine:
         hand, other = self._hands[which], self._hands[1 - which]
         return centre_line(self.surface, hand.ways, other.ways, hand.tip, 0.39 * self._span())
+
+    @cached_property
+    def _wrist_share(self) -> float:
+        shares = [wrist_share(self.surface, *hands) for hands in (self._hands, self._hands[::-1])]
+        return sum(shares) / 2
+
+    def _arm_length(self, which: int, joint: str) -> float:
+        """How far a joint of an arm lies from the tip of the hand."""
+        span = self._span()
+        wrist = span * self._wrist_share
+        shoulder = span / 2 - _SHOULDER * (span / 2 - wrist)
+        return {"wrist": wrist, "elbow": wrist + _ELBOW * (shoulder - wrist), "shoulder": shoulder}[joint]
 
     # Joints
 
@@ -260,8 +263,8 @@ class _Reader:
         hips = []
         for side, foot in zip(SIDES, self._feet, strict=True):
             line = self._leg_line(foot, inner)
-            ankle = line.at(_ANKLE * self.height) + self._offset("ankle", side)
-            ball = line.at(_BALL * self.height) + self._offset("toe_ball", side)
+            ankle = line.at(self._along_foot(foot, _ANKLE)) + self._offset("ankle", side)
+            ball = line.at(self._along_foot(foot, _BALL)) + self._offset("toe_ball", side)
             yield f"ankle.{side}", ankle
             yield f"toe_ball.{side}", ball
             yield f"toe_tip.{side}", self._toe_tip(foot, ankle, ball)
@@ -273,6 +276,13 @@ class _Reader:
             yield f"hip.{side}", hip
         middle = (hips[0] + hips[1]) / 2
         yield "pelvis", middle + [0, _PELVIS[0] * self.height, _PELVIS[1] * self.height]
+
+    def _along_foot(self, foot: Limb, shares: tuple[float, float]) -> float:
+        """A length from the tip of the toes, halfway between what height and length of the foot suggest."""
+        around = self._used & (foot.ways < 0.35 * self.height)
+        sole = self._points[around & (self._points[:, 2] < self._points[around][:, 2].min() + 0.04 * self.height)]
+        length = float(np.linalg.norm((sole - self._points[foot.tip])[:, :2], axis=1).max())
+        return (shares[0] * self.height + shares[1] * length) / 2
 
     def _toe_tip(self, foot: Limb, ankle: Array, ball: Array) -> Array:
         """As far forward as the toes reach, on the line from the ankle through the ball of the foot."""
@@ -309,7 +319,7 @@ class _Reader:
 
     def _neck(self) -> Slice:
         """The narrowest slice between shoulders and head."""
-        arms = [self._arm_line(n).at(_SHOULDER * self._span()) for n in (0, 1)]
+        arms = [self._arm_line(n).at(self._arm_length(n, "shoulder")) for n in (0, 1)]
         bottom = float(np.mean([arm[2] for arm in arms])) + 0.02 * self.height
         top = self._points[self._crown, 2]
         free = np.minimum(self._hands[0].ways, self._hands[1].ways) > 0.36 * self._span()
@@ -331,41 +341,19 @@ class _Reader:
 
     def _shoulder(self, which: int, side: str) -> Array:
         """The shoulder as the arm shows it."""
-        return self._arm_line(which).at(_SHOULDER * self._span()) + self._offset("shoulder", side)
+        return self._arm_line(which).at(self._arm_length(which, "shoulder")) + self._offset("shoulder", side)
 
     def _arms(self, marks: Points, shoulders: Points) -> Iterator[tuple[str, Array]]:
-        neck, span = marks["neck_base"], self._span()
+        neck = marks["neck_base"]
         for which, side in enumerate(SIDES):
             mirror = np.array([SIDES[side], 1, 1])
             line = self._arm_line(which)
             from_neck = neck + np.array(_SHOULDER_FROM_NECK) * mirror * self.height
             yield f"clavicle.{side}", neck + np.array(_CLAVICLE) * mirror * self.height
             yield f"shoulder.{side}", (shoulders[side] + from_neck) / 2
-            yield f"elbow.{side}", line.at(_ELBOW * span) + self._offset("elbow", side)
-            yield f"wrist.{side}", line.at(_WRIST * span)
+            yield f"elbow.{side}", line.at(self._arm_length(which, "elbow")) + self._offset("elbow", side)
+            yield f"wrist.{side}", line.at(self._arm_length(which, "wrist"))
             yield f"f_middle_tip.{side}", self._points[self._hands[which].tip]
-
-    def _fingers(self, marks: Points, side: str) -> Points:
-        """Fingers by proportion, in the plane in which the hand is flat."""
-        wrist, tip = marks[f"wrist.{side}"], marks[f"f_middle_tip.{side}"]
-        hand = self._hands["LR".index(side)]
-        points = self._points[np.isfinite(hand.ways) & (hand.ways < 0.1 * self._span()) & self._used]
-        length = float(np.linalg.norm(tip - wrist))
-        if length < 0.01 * self.height:
-            raise UnreadableBody("an arm ends without a hand")
-        along = (tip - wrist) / length
-        flat = points - points.mean(axis=0)
-        flat = flat - np.outer(flat @ along, along)
-        thin = np.linalg.eigh(flat.T @ flat)[1][:, 1] if len(points) > 3 else np.array([0, 0, 1.0])
-        thumb = np.cross(along, thin)
-        thumb = thumb * (-1 if thumb[1] > 0 else 1) / np.linalg.norm(thumb)  # toward the front
-        palm = np.cross(along, thumb) * SIDES[side]
-        frame = np.stack([along, thumb, palm]) * length
-        out = {}
-        for finger, places in _HAND.items():
-            for end, place in zip(("base", "tip"), places, strict=True):
-                out[f"{finger}_{end}.{side}"] = wrist + np.array(place) @ frame
-        return out
 
 
 def _any_axes(up: Array) -> Array:

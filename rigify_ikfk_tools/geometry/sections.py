@@ -46,6 +46,14 @@ def centre_line(
     return CentreLine(np.array(lengths), np.array(middles))
 
 
+def girth(surface: Surface, from_tip: Array, from_far: Array, tip: int, length: float) -> float:
+    """The way around a limb at a length from its tip, along a ring as in `centre_line`."""
+    near = np.isfinite(from_tip) & np.isfinite(from_far) & (from_tip < 1.6 * length)
+    field = (np.where(near, from_tip, 0) + from_far[tip] - np.where(near, from_far, 0)) / 2
+    _, pieces = surface.contour(field, length, near[surface.triangles].all(axis=1))
+    return float(np.linalg.norm(pieces, axis=1).sum())
+
+
 def _middle(places: Array, pieces: Array) -> Array | None:
     weights = np.linalg.norm(pieces, axis=1)
     if len(places) < 3 or weights.sum() <= 0:
