@@ -320,8 +320,9 @@ class _Reader:
     def _neck(self) -> Slice:
         """The narrowest slice between shoulders and head."""
         arms = [self._arm_line(n).at(self._arm_length(n, "shoulder")) for n in (0, 1)]
-        bottom = float(np.mean([arm[2] for arm in arms])) + 0.02 * self.height
-        top = self._points[self._crown, 2]
+        top, crotch = float(self._points[self._crown, 2]), float(self._crotch()[0][2])
+        # raised arms take the shoulders up beside the head
+        bottom = min(float(np.mean([arm[2] for arm in arms])) + 0.02 * self.height, crotch + 0.62 * (top - crotch))
         free = np.minimum(self._hands[0].ways, self._hands[1].ways) > 0.36 * self._span()
         cuts = slices(
             self.surface, np.linspace(bottom, top - 0.02 * (top - bottom), 60), free[self.surface.triangles].all(axis=1)
