@@ -7,6 +7,7 @@ Exit status 0 when the job is done, 1 when it failed (one sentence on standard e
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import os
 import sys
@@ -246,6 +247,7 @@ def _blender_talks_to(log: Path) -> Iterator[None]:
     Blender writes to the descriptors, its add-ons to Python's streams: both are turned.
     """
     sys.stdout.flush(), sys.stderr.flush()
+    _flush_c()
     kept = [os.dup(1), os.dup(2)]
     with log.open("w", encoding="utf-8") as file, redirect_stdout(file), redirect_stderr(file):
         try:
@@ -254,6 +256,12 @@ def _blender_talks_to(log: Path) -> Iterator[None]:
             yield
         finally:
             file.flush()
+            _flush_c()
             for stream, copy in enumerate(kept, start=1):
                 os.dup2(copy, stream)
                 os.close(copy)
+
+
+def _flush_c() -> None:
+    """Write out what Blender's C code has printed and still holds back, as it does when nobody sits at a terminal."""
+    ctypes.CDLL("ucrtbase" if os.name == "nt" else None).fflush(None)

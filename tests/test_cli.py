@@ -2,6 +2,7 @@
 """The command line: what it writes, what it says, how it ends."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -214,3 +215,21 @@ def test_as_a_command_of_its_own(shot, tmp_path):
     )
     assert done.returncode == 1
     assert done.stderr.startswith("rigify_ikfk: 'rig' has no limb 'tail'")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has several C libraries, each with buffers of its own")
+def test_what_c_code_prints_goes_to_the_log_and_not_behind_our_words(tmp_path):
+    if bpy.app.binary_path:
+        pytest.skip("needs a Python that starts by itself")
+    code = """
+import ctypes, pathlib, sys
+from rigify_ikfk_tools import cli
+with cli._blender_talks_to(pathlib.Path(sys.argv[1])):
+    ctypes.CDLL(None).puts(b"from C")
+print("ours")
+"""
+    log = tmp_path / "log"
+    command = [sys.executable, "-c", code, str(log)]
+    surroundings = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}  # C's buffers too
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, env=surroundings)
+    assert (done.stdout, log.read_text()) == ("ours\n", "from C\n")
