@@ -21,7 +21,7 @@ from rigify_ikfk_tools.report import Report
 
 from .body import make_body
 from .strip import render_strip
-from .walk import walk
+from .walk import greet, walk
 
 
 def main() -> None:
@@ -50,8 +50,11 @@ def main() -> None:
     with _quiet_blender():
         to_fk = bake(rig, to="fk", scene=scene)
     _tell(to_fk)
+    middle = frames[third : 2 * third]
+    greet(rig, scene, middle)
+    _say(f"greet: the left elbow bends on its FK control, frames {middle[0]} to {middle[-1]}")
     with _quiet_blender():
-        to_ik = bake(rig, to="ik", frames=frames[third : 2 * third], scene=scene)
+        to_ik = bake(rig, to="ik", frames=middle, scene=scene)
     _tell(to_ik)
     with _quiet_blender():
         blended = blend(rig, to="ik", frames=frames[2 * third + 2 : 2 * third + 12], scene=scene)

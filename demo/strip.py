@@ -59,7 +59,7 @@ def _set_stage(scene: bpy.types.Scene, body: bpy.types.Object) -> None:
     body.data.materials.append(_material("clay", (0.62, 0.3, 0.18)))
     size = body.dimensions.z
     floor = bpy.data.meshes.new("floor")
-    edge = 30 * size
+    edge = 500 * size
     floor.from_pydata([(-edge, -edge, 0), (edge, -edge, 0), (edge, edge, 0), (-edge, edge, 0)], [], [(0, 1, 2, 3)])
     floor.materials.append(_material("paper", (0.72, 0.74, 0.76)))
     scene.collection.objects.link(bpy.data.objects.new("floor", floor))
@@ -86,7 +86,7 @@ def _material(name: str, colour: tuple[float, float, float]) -> bpy.types.Materi
 
 def _camera(scene: bpy.types.Scene) -> bpy.types.Object:
     camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
-    camera.data.lens = 74
+    camera.data.lens = 92
     camera.rotation_euler = radians(90), 0, radians(57)
     scene.collection.objects.link(camera)
     scene.camera = camera

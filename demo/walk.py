@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A walk on the IK controls of a generated Rigify rig."""
+"""A walk on the IK controls of a generated Rigify rig, and a greeting on its FK controls."""
 
 from __future__ import annotations
 
@@ -39,9 +39,19 @@ def walk(rig: bpy.types.Object, scene: bpy.types.Scene) -> range:
             heel.rotation_euler = roll, 0, 0
             heel.keyframe_insert("rotation_euler", frame=frame)
             swing = sin(2 * pi * (time + phase) + pi / 2)
-            hand = Vector((-0.22 * hips * sign, (0.2 * swing + 0.03) * hips, (-0.06 + 0.04 * swing * swing) * hips))
-            _key(bones[f"hand_ik.{side}"], rest, travel + hand, Euler((0.35 * swing, 0.4 * sign, 0)), frame)
+            hand = Vector((-0.23 * hips * sign, (0.22 * swing + 0.02) * hips, (-0.09 + 0.05 * swing * swing) * hips))
+            _key(bones[f"hand_ik.{side}"], rest, travel + hand, Euler((0.45 * swing, 0.6 * sign, 0)), frame)
     return FRAMES
+
+
+def greet(rig: bpy.types.Object, scene: bpy.types.Scene, frames: range) -> None:
+    """Bend the left elbow and let it go again, on top of the FK keys of these frames."""
+    forearm = rig.pose.bones["forearm_fk.L"]
+    for place, frame in enumerate(frames):
+        scene.frame_set(frame)
+        bend = 1.2 * sin(pi * place / (len(frames) - 1))
+        forearm.matrix_basis = forearm.matrix_basis @ Matrix.Rotation(bend, 4, "X")
+        _insert_rotation(forearm, frame)
 
 
 def _foot(phase: float, hips: float) -> tuple[Vector, float]:
@@ -65,4 +75,8 @@ def _key(bone: bpy.types.PoseBone, rest: dict[str, Matrix], shift: Vector, turn:
         pose, matrix, parent_matrix=rest[parent.name], parent_matrix_local=rest[parent.name], invert=True
     )
     bone.keyframe_insert("location", frame=frame)
+    _insert_rotation(bone, frame)
+
+
+def _insert_rotation(bone: bpy.types.PoseBone, frame: int) -> None:
     bone.keyframe_insert("rotation_quaternion" if bone.rotation_mode == "QUATERNION" else "rotation_euler", frame=frame)
