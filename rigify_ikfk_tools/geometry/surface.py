@@ -163,8 +163,7 @@ def _cells(points: Array, side: float) -> Index:
 
 def _merged(points: Array, triangles: Index, keys: Index) -> tuple[Array, Index]:
     used = np.unique(triangles)
-    _, group = np.unique(keys[used], axis=0, return_inverse=True)
-    group = group.ravel()
+    _, group = np.unique(_numbered(keys[used]), return_inverse=True)
     count = int(group.max()) + 1
     amount = np.bincount(group, minlength=count)
     merged = np.stack(
@@ -175,12 +174,28 @@ def _merged(points: Array, triangles: Index, keys: Index) -> tuple[Array, Index]
     triangles = place[triangles]
     a, b, c = triangles.T
     triangles = triangles[(a != b) & (b != c) & (c != a)]
-    return merged, np.unique(np.sort(triangles, axis=1), axis=0)
+    return merged, _unique_rows(np.sort(triangles, axis=1))
 
 
 def _edges(triangles: Index) -> Index:
     pairs = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
-    return np.unique(np.sort(pairs, axis=1), axis=0)
+    return _unique_rows(np.sort(pairs, axis=1))
+
+
+def _unique_rows(rows: Index) -> Index:
+    return rows[np.unique(_numbered(rows), return_index=True)[1]]
+
+
+def _numbered(rows: Index) -> Index:
+    """One number (n,) for each row (n, k), equal for equal rows and in their order: far quicker to sort than rows.
+
+    The ranges of the columns, multiplied, must fit 63 bits.
+    """
+    out = np.zeros(len(rows), np.int64)
+    for column in rows.T:
+        low = column.min(initial=0)
+        out = out * (column.max(initial=0) - low + 1) + (column - low)
+    return out
 
 
 def islands(count: int, edges: NDArray[np.int64]) -> NDArray[np.int64]:
