@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.rotations import angle_between, split_scale
-from ..rigs.limbs import Limb
+from ..rigs.limbs import IK, Limb
 from ..rigs.stage import Poses, Stage
 
 Array = NDArray[np.float64]
+
+_TURNED = 3.0
+"""Degrees by which upper and middle bones may turn before a note says so."""
 
 
 @dataclass
@@ -43,9 +46,13 @@ class LimbError:
     """Wrist or ankle, and what lies beyond."""
     end_deg: Spread
     """Rotation of the hand or the foot, and of what lies beyond."""
+    chain_deg: Spread
+    """Rotation of the upper and the middle bone: of what an IK limb, which bends about one axis, may not show."""
     worst_mm: float
     worst_bone: str
     worst_frame: int
+    worst_turn_frame: int
+    """Where the upper or the middle bone is turned most."""
     beyond: list[int]
     """Frames on which the middle or the end joint is farther off than the tolerance."""
 
@@ -53,8 +60,7 @@ class LimbError:
         """The limb's result for a person to read."""
         return (
             f"{self.limb} to {self.to.upper()}: largest error {self.worst_mm:.3f} mm at {self.worst_bone}, "
-            f"frame {self.worst_frame}; middle joint median {self.middle_mm.median:.3f} mm, "
-            f"end rotation at most {self.end_deg.max:.3f} degrees"
+            f"frame {self.worst_frame}; end rotation {self.end_deg.max:.3f} degrees"
         )
 
 
@@ -88,7 +94,14 @@ def notes_beyond(
             )
             held = ", ".join(_holding(rig, limb.controls(side)))
             reason = f"Constraints hold it back: {held}." if held else f"The {side.upper()} side can't show that pose."
+            if side == IK and limb.ik.pole_switch and limb.ik.pole_switch.value(rig) > 0.5:
+                reason += " The pole is on: without it the middle joint comes nearer."
             yield f"{told} {reason}"
+        if error.chain_deg.max > _TURNED:
+            yield (
+                f"{error.limb}: upper and middle bone are turned by up to {error.chain_deg.max:.0f} degrees from what "
+                f"was seen, most at frame {error.worst_turn_frame}: IK bends a limb about one axis only."
+            )
 
 
 def _holding(rig: bpy.types.Object, controls: Sequence[str]) -> Iterator[str]:
@@ -106,12 +119,15 @@ def _limb_error(
     turns = np.stack([np.degrees(angle_between(_turn(a), _turn(b))) for a, b in pairs[2:]])
     bone, row = np.unravel_index(np.argmax(places), places.shape)
     beyond = np.flatnonzero((places[1:] > tolerance_mm).any(axis=0))
+    chain = np.stack([np.degrees(angle_between(_turn(a), _turn(b))) for a, b in pairs[:2]]).max(axis=0)
     return LimbError(
         limb=limb.name,
         to=side,
         middle_mm=Spread.of(places[1]),
         end_mm=Spread.of(places[2:].max(axis=0)),
         end_deg=Spread.of(turns.max(axis=0)),
+        chain_deg=Spread.of(chain),
+        worst_turn_frame=frames[int(np.argmax(chain))],
         worst_mm=float(places[bone, row]),
         worst_bone=limb.visible[bone],
         worst_frame=frames[row],

@@ -167,7 +167,11 @@ class OwnCurves:
         """Take the F-curve of a channel away, where there is one."""
         curve = self.find(channel)
         if curve is not None:
-            self._bag().fcurves.remove(curve)
+            bag, group = self._bag(), curve.group.name if curve.group else ""
+            bag.fcurves.remove(curve)
+            left = bag.groups.get(group)  # newer versions of Blender have removed an empty one themselves
+            if left is not None and not left.channels:
+                bag.groups.remove(left)
 
     def changed(self) -> None:
         """Tell Blender that keys were written, so that the next evaluation sees them."""
@@ -196,6 +200,8 @@ class Rewrite:
         self._had_data = owner.animation_data is not None
         self._action = self.curves.action
         self._slot = getattr(owner.animation_data, "action_slot", None) if self._had_data else None
+        self._last_slot = getattr(owner.animation_data, "last_slot_identifier", None) if self._had_data else None
+        self._layers = len(getattr(self._action, "layers", ()))
         self._old: dict[Channel, Keys | None] = {}
         self._frame: dict[Channel, tuple[Keys, Keys]] = {}
 
@@ -220,7 +226,14 @@ class Rewrite:
             )
         if owner.library:
             raise ToolError(f"{owner.name!r} is linked from another file. Make a library override of it first.")
-        if action is None and data and any(track.strips and not track.mute for track in data.nla_tracks):
+        below = data is not None and any(track.strips and not track.mute for track in data.nla_tracks)
+        mixed = data is not None and (data.action_blend_type != "REPLACE" or data.action_influence < 1)
+        if action is not None and below and mixed and not data.use_tweak_mode:
+            raise ToolError(
+                f"The action {action.name!r} is mixed with NLA strips below it, by its blending or influence. "
+                "Set it to Replace with an influence of 1, or mute the strips first."
+            )
+        if action is None and below:
             raise ToolError(
                 f"The animation of {owner.name!r} lies in NLA strips. Select its strip and enter tweak mode first."
             )
@@ -275,8 +288,12 @@ class Rewrite:
             strips: list[Any] = [strip for layer in made.layers for strip in layer.strips]
             if not any(bag.fcurves for strip in strips for bag in strip.channelbags if bag.slot == slot):
                 made.slots.remove(slot)
+        for layer in list(getattr(self._action, "layers", ()))[self._layers :]:
+            self._action.layers.remove(layer)
         if not self._had_data and owner.animation_data:
             owner.animation_data_clear()
+        elif self._last_slot is not None:
+            owner.animation_data.last_slot_identifier = self._last_slot
 
     # What lies outside the frames, and the guard keys that keep it.
 
@@ -285,19 +302,10 @@ class Rewrite:
     ) -> tuple[Keys, Keys]:
         frames = np.array([self.frames[0] - 1, self.frames[-1] + 1], float)
         low, high = sorted(self.curves.times(frames))
+        self._refuse_what_hides_keys(channel, curve, group)
         if curve is None or not curve.keyframe_points:
             value = np.array([static])
             return Keys.new(np.array([low]), value, interpolation), Keys.new(np.array([high]), value)
-        if curve.lock or curve.mute or curve.modifiers or curve.sampled_points:
-            what = (
-                channel[0].rpartition(".")[2]
-                if channel[0].endswith(_TRANSFORMS)
-                else channel[0].rpartition("]")[0].rpartition("[")[2]
-            )
-            raise ToolError(
-                f"The F-curve {what}[{channel[1]}] of {group!r} {_obstacle(curve)}: nothing could be baked onto it. "
-                "Change that first."
-            )
         keys = self._old[channel]
         assert keys is not None
         first, last = sorted((self._times[0], self._times[-1]))
@@ -309,6 +317,18 @@ class Rewrite:
             head.columns["interpolation"][-1:] = CONSTANT
         tail = self._guards_after(curve, keys, after, last, sloped)
         return Keys.joined([before, head]), Keys.joined([tail, after])
+
+    def _refuse_what_hides_keys(self, channel: Channel, curve: bpy.types.FCurve | None, group: str) -> None:
+        path, index = channel
+        data = self.curves.owner.animation_data
+        what = f"{path.rpartition('.')[2]}[{index}]" if path.endswith(_TRANSFORMS) else path.rpartition('["')[2][:-2]
+        if data and data.drivers.find(path, index=index) is not None:
+            raise ToolError(f"{what} of {group!r} has a driver: keys would not be seen on it. Remove the driver first.")
+        if curve is not None and _obstacle(curve):
+            raise ToolError(
+                f"The F-curve {what} of {group!r} {_obstacle(curve)}: nothing could be baked onto it. "
+                "Change that first."
+            )
 
     def _guards_before(self, curve: bpy.types.FCurve, keys: Keys, before: Keys, first: float, sloped: bool) -> Keys:
         if not len(before):
@@ -359,8 +379,11 @@ def _thinned(times: NDArray[np.float64], values: NDArray[np.float64]) -> Keys:
 
 
 def _obstacle(curve: bpy.types.FCurve) -> str:
-    if curve.lock:
+    """What keeps new keys on a curve from being seen; nothing where it is as usual."""
+    if curve.lock or (curve.group and curve.group.lock):
         return "is locked"
-    if curve.mute:
+    if curve.mute or (curve.group and curve.group.mute):
         return "is muted"
-    return "has modifiers" if curve.modifiers else "holds samples instead of keys"
+    if curve.modifiers:
+        return "has modifiers"
+    return "holds samples instead of keys" if curve.sampled_points else ""

@@ -204,9 +204,24 @@ class _Structure:
         result = tuple(pair[1].subtarget for pair in pairs if pair)
         if len(chain) < 3:
             raise _NotServed(f"its chain has {len(chain)} bones, three are needed")
+        for visible, control in self._shared(chain[-1], slider):
+            chain, fk, result = [*chain, visible], (*fk, control), (*result, control)
         ik = self._ik_side(result)
         kind = "leg" if len(chain) > 3 else "arm"  # a leg has a toe
         return Limb(name, kind, tuple(chain), fk, ik, slider)
+
+    def _shared(self, end: str, slider: Setting) -> Iterator[tuple[str, str]]:
+        """Visible bones beyond the end whose one control serves both sides, since its parent follows the slider.
+
+        The toe of a leg that was generated without a toe of its own for IK.
+        """
+        for bone in self.bones[end].children:
+            copies = [c for c in bone.constraints if isinstance(c, CopyTransforms) and c.target == self.rig]
+            control = self.bones.get(copies[0].subtarget) if len(copies) == 1 else None
+            if control is not None and control.parent is not None:
+                settings = [self._driven(control.parent.name, c, "influence") for c in control.parent.constraints]
+                if slider in settings:
+                    yield bone.name, control.name
 
     def _ik_side(self, result: tuple[str, ...]) -> IkSide:
         base, middle, target = (self.bones[name] for name in result[:3])

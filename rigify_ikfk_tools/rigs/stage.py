@@ -46,11 +46,16 @@ class Stage:
         scene.render.frame_map_old = self._like.render.frame_map_old
         scene.render.frame_map_new = self._like.render.frame_map_new
         scene.collection.objects.link(self.rig)
+        self._disabled = self.rig.hide_viewport
+        if self._disabled:  # in viewports, where it would not be evaluated at all
+            self.rig.hide_viewport = False
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._disabled:
+            self.rig.hide_viewport = True
         bpy.data.scenes.remove(self._scene)
 
     def play(

@@ -41,7 +41,7 @@ class VIEW3D_PT_rigify_ikfk_character(_Tab, bpy.types.Panel):
             column.label(text=thing.name, icon="MESH_DATA")
         if not selected_meshes(context):
             column.label(text="No mesh selected", icon="INFO")
-        layout.label(text="Generate and Bind")
+        layout.label(text="Generate and Bind as")
         row = layout.row(align=True)
         for preset, name in (("human", "Human"), ("basic_human", "Basic Human")):
             row.operator(OBJECT_OT_rigify_ikfk_generate_and_bind.bl_idname, text=name).preset = preset

@@ -370,6 +370,75 @@ def test_a_curve_that_would_hide_the_bake_is_named_and_nothing_is_lost(fk_shot, 
     assert shots.all_curves(fk_shot.animation_data.action) == old
 
 
+def test_a_twist_that_ik_can_not_show_is_told(fk_shot):
+    bone = fk_shot.pose.bones["forearm_fk.L"]
+    for frame in (1, 11, 21):
+        bone.rotation_quaternion = 0.85, 0.4, 0.3, 0.17
+        bone.keyframe_insert("rotation_quaternion", frame=frame)
+    report = bake(fk_shot, to="ik")
+    (note,) = report.notes
+    assert note.startswith("hand.L: upper and middle bone are turned by up to ")
+    twisted = {limb.limb: limb.chain_deg.max for limb in report.limbs}
+    assert twisted.pop("hand.L") > 20
+    assert max(twisted.values()) < 1
+
+
+def test_an_action_mixed_with_strips_below_is_refused(fk_shot, shots):
+    data = fk_shot.animation_data
+    data.nla_tracks.new().strips.new("below", 1, data.action)
+    data.action_influence = 0.5
+    with pytest.raises(ToolError, match="mixed with NLA strips"):
+        bake(fk_shot, to="ik")
+
+
+def test_a_driver_on_a_channel_is_named_and_nothing_is_lost(fk_shot, shots):
+    fk_shot.pose.bones["hand_ik.L"].driver_add("location", 1)
+    old = shots.all_curves(fk_shot.animation_data.action)
+    with pytest.raises(ToolError, match=r"location\[1\] of 'hand_ik\.L' has a driver"):
+        bake(fk_shot, to="ik")
+    fk_shot.pose.bones["thigh_parent.L"].driver_add('["IK_FK"]')
+    with pytest.raises(ToolError, match=r"IK_FK of 'thigh_parent\.L' has a driver"):
+        bake(fk_shot, to="fk")
+    assert shots.all_curves(fk_shot.animation_data.action) == old
+
+
+@pytest.mark.parametrize("to", ["ik", "fk"])
+def test_a_rig_disabled_in_viewports_is_baked_all_the_same(fk_shot, shots, to):
+    shots.animate_ik(fk_shot)
+    shots.set_sliders(fk_shot, 1.0, 1)
+    before, names = shots.visible_poses(fk_shot)
+    fk_shot.hide_viewport = True
+    bake(fk_shot, to=to)
+    assert fk_shot.hide_viewport
+    fk_shot.hide_viewport = False
+    after, _ = shots.visible_poses(fk_shot)
+    assert max(errors(before, after, names)) < MIDDLE_MM
+
+
+@pytest.mark.parametrize("to", ["ik", "fk"])
+def test_a_leg_whose_toe_serves_both_sides_keeps_the_toe(generate_stock, shots, to):
+    generate_stock("basic_human")
+    metarig = bpy.data.objects["metarig"]
+    metarig.hide_set(False)
+    for side in "LR":
+        metarig.pose.bones[f"thigh.{side}"].rigify_parameters.extra_ik_toe = False
+    metarig.data.rigify_target_rig = None
+    bpy.context.view_layer.objects.active = metarig
+    bpy.ops.pose.rigify_generate()
+    rig = bpy.context.object
+    shots.set_sliders(rig, 0.0 if to == "fk" else 1.0, 1)
+    rig.pose.bones["foot_heel_ik.L"].rotation_euler.x = 0.6
+    rig.pose.bones["toe.L"].rotation_quaternion = 0.95, 0.3, 0, 0
+    rig.pose.bones["foot_fk.L"].rotation_quaternion = 0.95, 0.3, 0, 0
+    before, names = shots.visible_poses(rig, range(1, 4))
+    report = bake(rig, to=to, frames=range(1, 4), limbs=["leg.L"])
+    after, _ = shots.visible_poses(rig, range(1, 4))
+    assert max(errors(before, after, names)) < MIDDLE_MM
+    toe = names.index("ORG-toe.L")
+    np.testing.assert_allclose(after[:, toe, :3, :3], before[:, toe, :3, :3], atol=2e-3)
+    assert report.limbs[0].end_deg.max < 0.1
+
+
 def test_animation_that_lies_in_nla_strips_is_not_covered_by_a_new_action(fk_shot):
     data = fk_shot.animation_data
     data.nla_tracks.new().strips.new("shot", 1, data.action)
