@@ -41,6 +41,7 @@ def body(empty_scene, tmp_path):
 
 def run(capfd, *arguments):
     """Run a command here; its exit status, output and errors."""
+    cli._flush_c()  # what Blender has printed while the files were made is not the command's
     capfd.readouterr()
     status = cli.main([str(argument) for argument in arguments])
     told = capfd.readouterr()

@@ -97,7 +97,7 @@ def notes_beyond(
             if side == IK and limb.ik.pole_switch and limb.ik.pole_switch.value(rig) > 0.5:
                 reason += " The pole is on: without it the middle joint comes nearer."
             yield f"{told} {reason}"
-        if error.chain_deg.max > _TURNED:
+        if side == IK and error.chain_deg.max > _TURNED:
             yield (
                 f"{error.limb}: upper and middle bone are turned by up to {error.chain_deg.max:.0f} degrees from what "
                 f"was seen, most at frame {error.worst_turn_frame}: IK bends a limb about one axis only."
