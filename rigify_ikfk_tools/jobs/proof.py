@@ -88,12 +88,14 @@ def notes_beyond(
     """A sentence for each limb with frames beyond the tolerance, and what holds its controls back."""
     for (limb, side), error in zip(sides, errors, strict=True):
         if error.beyond:
-            told = (
-                f"{error.limb}: {len(error.beyond)} frames are more than {tolerance_mm:g} mm off, the first is "
-                f"{error.beyond[0]}."
-            )
+            frames = "1 frame is" if len(error.beyond) == 1 else f"{len(error.beyond)} frames are"
+            told = f"{error.limb}: {frames} more than {tolerance_mm:g} mm off, the first is {error.beyond[0]}."
             held = ", ".join(_holding(rig, limb.controls(side)))
-            reason = f"Constraints hold it back: {held}." if held else f"The {side.upper()} side can't show that pose."
+            reason = (
+                f"Constraints hold it back: {held}."
+                if held
+                else f"The {side.upper()} side was not brought nearer; look there."
+            )
             if side == IK and limb.ik.pole_switch and limb.ik.pole_switch.value(rig) > 0.5:
                 reason += " The pole is on: without it the middle joint comes nearer."
             yield f"{told} {reason}"

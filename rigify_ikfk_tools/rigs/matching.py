@@ -25,6 +25,8 @@ _FULL_ROUNDS, _SHARE = 2, 4
 """After two corrections of all frames, a quarter of them, the worst, is looked at in each round."""
 _PLAYBACKS = 2.6
 """What all corrections may cost together."""
+_EVALUATIONS = 240
+"""So many frames may be evaluated whatever the range: a short one is corrected until it is there."""
 
 
 def match_sides(
@@ -70,9 +72,10 @@ def _solve(stage: Stage, rewrite: Rewrite, matches: Sequence[Match]) -> None:
             break
         step += 1
     count = len(rewrite.frames)
-    left = _PLAYBACKS * count
+    left = max(_PLAYBACKS * count, _EVALUATIONS)
+    share = max(-(-count // _SHARE), min(count, _EVALUATIONS // _CORRECTIONS))
     for turn in range(_CORRECTIONS):
-        waiting = _worst_waiting(matches, count if turn < _FULL_ROUNDS else -(-count // _SHARE))
+        waiting = _worst_waiting(matches, count if turn < _FULL_ROUNDS else share)
         left -= len(waiting)
         if not len(waiting) or left < 0:
             break

@@ -33,6 +33,23 @@ def test_fk_motion_baked_to_ik_stays_where_it_was_seen(fk_shot, shots):
     assert fk_shot.pose.bones["upper_arm_parent.L"]["IK_FK"] == 0.0
 
 
+@pytest.mark.parametrize("frames", [range(30, 32), range(30, 31), range(60, 81)], ids=["two", "one", "held for long"])
+def test_a_held_pose_is_matched_as_well_on_few_frames_and_does_not_tremble(fk_shot, shots, frames):
+    for side in "LR":  # nearly straight, where the solver needs the most corrections
+        for name in ("forearm_fk", "shin_fk"):
+            bone = fk_shot.pose.bones[f"{name}.{side}"]
+            bone.rotation_quaternion = 1, -0.03, 0, 0
+            bone.keyframe_insert("rotation_quaternion", frame=21)
+    before, names = shots.visible_poses(fk_shot, frames)
+    report = bake(fk_shot, to="ik", frames=frames)
+    after, _ = shots.visible_poses(fk_shot, frames)
+    middle, end = errors(before, after, names)
+    assert middle < 0.15
+    assert end < END_MM
+    assert shots.millimetres(after[1:], after[:-1]).max(initial=0) < 0.1
+    assert not report.notes
+
+
 def test_ik_motion_with_rolling_feet_baked_to_fk_is_exact(ik_shot, shots):
     before, names = shots.visible_poses(ik_shot)
     bake(ik_shot, to="fk")
