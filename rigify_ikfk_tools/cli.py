@@ -164,6 +164,8 @@ def _rig_object(name: str | None) -> bpy.types.Object:
 def _landmarks(path: Path | None) -> dict[str, Any] | None:
     if path is None:
         return None
+    if not path.is_file():
+        raise ToolError(f"The landmark file {path} does not exist.")
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:

@@ -121,6 +121,7 @@ def test_rig_from_a_blend_and_fit_from_an_obj(capfd, body, tmp_path):
         (("fit", "cube.blend", "-o", "o.blend", "--preset", "elf"), "no preset 'elf'"),
         (("fit", "cube.blend", "-o", "o.blend"), "can't be read as a standing humanoid"),
         (("fit", "cube.blend", "-o", "o.blend", "--landmarks", "notes.txt"), "can't be read as JSON"),
+        (("fit", "cube.blend", "-o", "o.blend", "--landmarks", "no.json"), "landmark file no.json does not exist"),
     ],
 )
 def test_bad_input_gets_one_sentence_and_status_1(capfd, shot, tmp_path, monkeypatch, arguments, message):
