@@ -55,10 +55,10 @@ def _measure(body: object, rows: dict[str, list[list[float]]]) -> None:
     reader._face_front()
     axes = reader._front @ reader._turn
     joints = {name: axes @ place for name, place in body.joints.items()}
-    crotch, inner = reader._crotch()
+    crotch, inner = reader._crotch
     for n, (side, sign) in enumerate(SIDES.items()):
         lengths: dict[str, float] = {}
-        arm, leg = reader._arm_line(n), reader._leg_line(reader._feet[n], inner)
+        arm, leg = reader._arm_lines[n], reader._leg_line(reader._feet[n], inner)
         for name in _NAMES:
             line = arm if name in ("wrist", "elbow", "shoulder") else leg
             lengths[name] = _nearest(line, joints[f"{name}.{side}"])

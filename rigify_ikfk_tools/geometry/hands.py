@@ -13,8 +13,6 @@ from .symmetry import SIDES, Points
 
 Array = NDArray[np.float64]
 
-FINGERS = ("thumb", "f_index", "f_middle", "f_ring", "f_pinky")
-
 # Shares of the way from hand to hand: of the wrist, and of the wrist less that of the thinnest place of the forearm.
 _WRIST, _BEYOND_THINNEST = 0.114, -0.009
 _FROM_PALM = 1.37

@@ -202,13 +202,14 @@ class _Reader:
         back = -ahead / np.linalg.norm(ahead)
         self._front = np.array([np.cross(back, [0, 0, 1]), back, [0, 0, 1]])
         self.surface = Surface(self._points @ self._front.T, self.surface.triangles, self.surface.edges)
-        self._feet = self._left_first(self._feet, [self._leg_line(foot, 0.3 * self.height) for foot in self._feet])
-        self._hands = self._left_first(self._hands, [self._arm_line(n) for n in (0, 1)])
+        self._feet, _ = self._left_first(self._feet, [self._leg_line(foot, 0.3 * self.height) for foot in self._feet])
+        self._hands, self._arm_lines = self._left_first(self._hands, [self._arm_line(n) for n in (0, 1)])
         if self._thickness() > 0.45:
             raise UnreadableBody("what looks like limbs is as thick as a trunk")
 
-    def _left_first(self, limbs: list[Limb], lines: list[CentreLine]) -> list[Limb]:
-        return limbs if lines[0].middles[-1, 0] > lines[1].middles[-1, 0] else limbs[::-1]
+    def _left_first(self, limbs: list[Limb], lines: list[CentreLine]) -> tuple[list[Limb], list[CentreLine]]:
+        order = 1 if lines[0].middles[-1, 0] > lines[1].middles[-1, 0] else -1
+        return limbs[::order], lines[::order]
 
     def _thickness(self) -> float:
         """Girth of the thickest forearm or shin, in heights."""
@@ -231,18 +232,19 @@ class _Reader:
         shares = [wrist_share(self.surface, *hands) for hands in (self._hands, self._hands[::-1])]
         return sum(shares) / 2
 
-    def _arm_length(self, which: int, joint: str) -> float:
+    def _arm_length(self, joint: str) -> float:
         """How far a joint of an arm lies from the tip of the hand."""
         span = self._span()
         wrist = span * self._wrist_share
         shoulder = span / 2 - _SHOULDER * (span / 2 - wrist)
         return {"wrist": wrist, "elbow": wrist + _ELBOW * (shoulder - wrist), "shoulder": shoulder}[joint]
 
-    # Joints
+    # Joints, as the surface lies once it faces front
 
     def _offset(self, name: str, side: str) -> Array:
         return np.array(_OFFSETS[name]) * [SIDES[side], 1, 1] * self.height
 
+    @cached_property
     def _crotch(self) -> tuple[Array, float]:
         """The lowest place between the legs, and how far it is from the tips of the toes."""
         left, right = (foot.ways for foot in self._feet)
@@ -256,7 +258,7 @@ class _Reader:
         return self._points[corners[lowest]].mean(axis=0), float(length[lowest])
 
     def _legs(self) -> Iterator[tuple[str, Array]]:
-        crotch, inner = self._crotch()
+        crotch, inner = self._crotch
         if not 0.15 < (crotch[2] - self._ground) / self.height < 0.7:
             raise UnreadableBody("no crotch was found between the legs")
         yield "spine_base", crotch + [0, 0.015 * self.height, 0]
@@ -319,8 +321,8 @@ class _Reader:
 
     def _neck(self) -> Slice:
         """The narrowest slice between shoulders and head."""
-        arms = [self._arm_line(n).at(self._arm_length(n, "shoulder")) for n in (0, 1)]
-        top, crotch = float(self._points[self._crown, 2]), float(self._crotch()[0][2])
+        arms = [line.at(self._arm_length("shoulder")) for line in self._arm_lines]
+        top, crotch = float(self._points[self._crown, 2]), float(self._crotch[0][2])
         # raised arms take the shoulders up beside the head
         bottom = min(float(np.mean([arm[2] for arm in arms])) + 0.02 * self.height, crotch + 0.62 * (top - crotch))
         free = np.minimum(self._hands[0].ways, self._hands[1].ways) > 0.36 * self._span()
@@ -342,18 +344,18 @@ class _Reader:
 
     def _shoulder(self, which: int, side: str) -> Array:
         """The shoulder as the arm shows it."""
-        return self._arm_line(which).at(self._arm_length(which, "shoulder")) + self._offset("shoulder", side)
+        return self._arm_lines[which].at(self._arm_length("shoulder")) + self._offset("shoulder", side)
 
     def _arms(self, marks: Points, shoulders: Points) -> Iterator[tuple[str, Array]]:
         neck = marks["neck_base"]
         for which, side in enumerate(SIDES):
             mirror = np.array([SIDES[side], 1, 1])
-            line = self._arm_line(which)
+            line = self._arm_lines[which]
             from_neck = neck + np.array(_SHOULDER_FROM_NECK) * mirror * self.height
             yield f"clavicle.{side}", neck + np.array(_CLAVICLE) * mirror * self.height
             yield f"shoulder.{side}", (shoulders[side] + from_neck) / 2
-            yield f"elbow.{side}", line.at(self._arm_length(which, "elbow")) + self._offset("elbow", side)
-            yield f"wrist.{side}", line.at(self._arm_length(which, "wrist"))
+            yield f"elbow.{side}", line.at(self._arm_length("elbow")) + self._offset("elbow", side)
+            yield f"wrist.{side}", line.at(self._arm_length("wrist"))
             yield f"f_middle_tip.{side}", self._points[self._hands[which].tip]
 
 

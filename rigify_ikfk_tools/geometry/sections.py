@@ -33,10 +33,7 @@ def centre_line(
     Rings are taken where the way to the tip (`from_tip` (n,)) less the way to a far place on the body (`from_far` (n,))
     is the same: unlike rings of equal distance to the tip alone, they do not run into neighbouring fingers or toes.
     """
-    reached = np.isfinite(from_tip) & np.isfinite(from_far)
-    field = (np.where(reached, from_tip, 0) + from_far[tip] - np.where(reached, from_far, 0)) / 2
-    near = (from_tip < 1.3 * upto) & reached
-    faces = near[surface.triangles].all(axis=1)
+    field, faces = _rings(surface, from_tip, from_far, tip, 1.3 * upto)
     lengths, middles = [0.0], [surface.points[tip]]
     for length in np.linspace(upto / count, upto, count):
         middle = _middle(*surface.contour(field, float(length), faces))
@@ -48,10 +45,18 @@ def centre_line(
 
 def girth(surface: Surface, from_tip: Array, from_far: Array, tip: int, length: float) -> float:
     """The way around a limb at a length from its tip, along a ring as in `centre_line`."""
-    near = np.isfinite(from_tip) & np.isfinite(from_far) & (from_tip < 1.6 * length)
-    field = (np.where(near, from_tip, 0) + from_far[tip] - np.where(near, from_far, 0)) / 2
-    _, pieces = surface.contour(field, length, near[surface.triangles].all(axis=1))
+    field, faces = _rings(surface, from_tip, from_far, tip, 1.6 * length)
+    _, pieces = surface.contour(field, length, faces)
     return float(np.linalg.norm(pieces, axis=1).sum())
+
+
+def _rings(
+    surface: Surface, from_tip: Array, from_far: Array, tip: int, reach: float
+) -> tuple[Array, NDArray[np.bool_]]:
+    """The length (n,) along a limb of each vertex, whose contours are its rings, and the faces (m,) within `reach`."""
+    near = np.isfinite(from_tip) & np.isfinite(from_far) & (from_tip < reach)
+    field = (np.where(near, from_tip, 0) + from_far[tip] - np.where(near, from_far, 0)) / 2
+    return field, near[surface.triangles].all(axis=1)
 
 
 def _middle(places: Array, pieces: Array) -> Array | None:

@@ -13,9 +13,8 @@ def limited(weights: Array, most: int) -> Array:
     """Weights (n, b) with the `most` largest of each vertex kept, summing to 1; vertices without any stay empty."""
     weights = np.where(weights > 0, weights, 0.0)
     if weights.shape[1] > most:
-        smallest_kept = np.partition(weights, -most, axis=1)[:, -most][:, None]
         order = np.argsort(np.argsort(-weights, axis=1, kind="stable"), axis=1, kind="stable")
-        weights = np.where((weights >= smallest_kept) & (order < most), weights, 0.0)
+        weights = np.where(order < most, weights, 0.0)
     total = weights.sum(axis=1, keepdims=True)
     return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
 

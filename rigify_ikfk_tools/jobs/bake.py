@@ -5,28 +5,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import bpy
 import numpy as np
 
-from ..report import Report
 from ..rigs.fcurves import CONSTANT, Rewrite
 from ..rigs.limbs import SLIDER_VALUE
 from ..rigs.matching import look, match_sides
 from ..rigs.stage import Stage
-from .proof import LimbError, notes_beyond, prove
-from .shot import check_rig, checked_frames, chosen_sides, scene_of
+from .proof import LimbError, ShotReport, notes_beyond, prove
+from .shot import checked_shot, chosen_sides
 
 
 @dataclass
-class BakeReport(Report):
+class BakeReport(ShotReport):
     """What a bake has done, and how exactly, from playing the shot once more after it."""
 
-    rig: str = ""
-    first_frame: int = 0
-    last_frame: int = 0
-    limbs: list[LimbError] = field(default_factory=list)
     tolerance_mm: float = 1.0
 
     @property
@@ -38,13 +33,9 @@ class BakeReport(Report):
         """The limb that is farthest off."""
         return self.worst.line()
 
-    def lines(self) -> list[str]:
-        frames = f"frames {self.first_frame} to {self.last_frame}"
-        return [
-            f"{self.job} {self.rig}, {frames}, in {self.seconds:.1f} s",
-            *(limb.line() for limb in self.limbs),
-            *self.notes,
-        ]
+    def what(self) -> str:
+        """The job and the rig."""
+        return f"{self.job} {self.rig}"
 
 
 def bake(
@@ -67,9 +58,7 @@ def bake(
     Raises ToolError, and leaves everything as it was, when the rig, a limb, the frames or an F-curve can't be served.
     """
     started = time.perf_counter()
-    scene = scene or scene_of(rig)
-    frames = checked_frames(frames, scene)
-    check_rig(rig)
+    scene, frames = checked_shot(rig, frames, scene)
     sides = chosen_sides(rig, to, limbs)
     with Stage(rig, scene) as stage, Rewrite(rig, frames) as rewrite:
         seen = look(stage, frames, rig, sides)

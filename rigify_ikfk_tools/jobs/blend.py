@@ -5,34 +5,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import bpy
 import numpy as np
 
-from ..report import Report
 from ..rigs.fcurves import Rewrite
 from ..rigs.limbs import FK, IK, SLIDER_VALUE
 from ..rigs.matching import look, match_sides
 from ..rigs.stage import Stage
-from .proof import LimbError, notes_beyond, prove
-from .shot import check_rig, checked_frames, chosen_sides, scene_of
+from .proof import ShotReport, notes_beyond, prove
+from .shot import checked_shot, chosen_sides
 
 
 @dataclass
-class BlendReport(Report):
+class BlendReport(ShotReport):
     """How exactly the pose was kept while the sliders moved."""
 
-    rig: str = ""
     to: str = ""
-    first_frame: int = 0
-    last_frame: int = 0
-    limbs: list[LimbError] = field(default_factory=list)
 
-    def lines(self) -> list[str]:
-        frames = f"frames {self.first_frame} to {self.last_frame}"
-        head = f"{self.job} the sliders of {self.rig} to {self.to.upper()}, {frames}, in {self.seconds:.1f} s"
-        return [head, *(limb.line() for limb in self.limbs), *self.notes]
+    def what(self) -> str:
+        """The job, the rig and the side."""
+        return f"{self.job} the sliders of {self.rig} to {self.to.upper()}"
 
 
 def blend(
@@ -52,9 +46,7 @@ def blend(
     Raises ToolError, and leaves everything as it was, when the rig, a limb, the frames or an F-curve can't be served.
     """
     started = time.perf_counter()
-    scene = scene or scene_of(rig)
-    frames = checked_frames(frames, scene)
-    check_rig(rig)
+    scene, frames = checked_shot(rig, frames, scene)
     goal = chosen_sides(rig, to, limbs)
     both = [(limb, side) for limb, _ in goal for side in (FK, IK)]
     share = np.linspace(0, 1, len(frames)) if len(frames) > 1 else np.ones(1)

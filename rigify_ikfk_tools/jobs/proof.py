@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import bpy
 import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.rotations import angle_between, split_scale
+from ..report import Report
 from ..rigs.limbs import IK, Limb
 from ..rigs.stage import Poses, Stage
 
@@ -62,6 +63,24 @@ class LimbError:
             f"{self.limb} to {self.to.upper()}: largest error {self.worst_mm:.3f} mm at {self.worst_bone}, "
             f"frame {self.worst_frame}; end rotation {self.end_deg.max:.3f} degrees"
         )
+
+
+@dataclass
+class ShotReport(Report):
+    """What a job on a shot has done, and how exactly, from playing the shot once more after it."""
+
+    rig: str = ""
+    first_frame: int = 0
+    last_frame: int = 0
+    limbs: list[LimbError] = field(default_factory=list)
+
+    def what(self) -> str:
+        """What was done to which rig."""
+        raise NotImplementedError
+
+    def lines(self) -> list[str]:
+        head = f"{self.what()}, frames {self.first_frame} to {self.last_frame}, in {self.seconds:.1f} s"
+        return [head, *(limb.line() for limb in self.limbs), *self.notes]
 
 
 def prove(
@@ -118,16 +137,16 @@ def _limb_error(
 ) -> LimbError:
     pairs = [(before[name], poses) for name, poses in zip(limb.visible, after, strict=True)]
     places = np.stack([1e3 * size * np.linalg.norm(a[:, :3, 3] - b[:, :3, 3], axis=1) for a, b in pairs])
-    turns = np.stack([np.degrees(angle_between(_turn(a), _turn(b))) for a, b in pairs[2:]])
+    turns = np.stack([np.degrees(angle_between(_turn(a), _turn(b))) for a, b in pairs])
+    chain, end = turns[:2].max(axis=0), turns[2:].max(axis=0)
     bone, row = np.unravel_index(np.argmax(places), places.shape)
     beyond = np.flatnonzero((places[1:] > tolerance_mm).any(axis=0))
-    chain = np.stack([np.degrees(angle_between(_turn(a), _turn(b))) for a, b in pairs[:2]]).max(axis=0)
     return LimbError(
         limb=limb.name,
         to=side,
         middle_mm=Spread.of(places[1]),
         end_mm=Spread.of(places[2:].max(axis=0)),
-        end_deg=Spread.of(turns.max(axis=0)),
+        end_deg=Spread.of(end),
         chain_deg=Spread.of(chain),
         worst_turn_frame=frames[int(np.argmax(chain))],
         worst_mm=float(places[bone, row]),

@@ -26,8 +26,20 @@ def chosen_sides(
     return sides
 
 
-def checked_frames(frames: range | None, scene: bpy.types.Scene) -> range:
-    """The frames to work on, the scene's own where none are given. Raises ToolError when there are none."""
+def checked_shot(
+    rig: bpy.types.Object, frames: range | None, scene: bpy.types.Scene | None
+) -> tuple[bpy.types.Scene, range]:
+    """The scene and the frames to work on: by default the rig's own or the current scene, and its range.
+
+    Raises ToolError when there are no frames or the rig can't be posed.
+    """
+    scene = scene or _scene_of(rig)
+    frames = _checked_frames(frames, scene)
+    _check_rig(rig)
+    return scene, frames
+
+
+def _checked_frames(frames: range | None, scene: bpy.types.Scene) -> range:
     if frames is None:
         frames = range(scene.frame_start, scene.frame_end + 1)
     if len(frames) == 0:
@@ -37,8 +49,7 @@ def checked_frames(frames: range | None, scene: bpy.types.Scene) -> range:
     return frames
 
 
-def check_rig(rig: bpy.types.Object) -> None:
-    """Raise ToolError when an object can't be posed."""
+def _check_rig(rig: bpy.types.Object) -> None:
     if rig.type != "ARMATURE" or rig.pose is None:
         raise ToolError(f"{rig.name!r} is not an armature. Choose a rig that Rigify has generated.")
     if rig.mode == "EDIT":
@@ -47,7 +58,7 @@ def check_rig(rig: bpy.types.Object) -> None:
         raise ToolError(f"{rig.name!r} shows its rest position. Set it to pose position first.")
 
 
-def scene_of(rig: bpy.types.Object) -> bpy.types.Scene:
+def _scene_of(rig: bpy.types.Object) -> bpy.types.Scene:
     """The scene that a rig is in: the current one where it can be."""
     scenes = list(rig.users_scene)
     return bpy.context.scene if not scenes or bpy.context.scene in scenes else scenes[0]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import ToolError
 from .limbs import Setting
 
-CONSTANT, LINEAR, BEZIER = 0, 1, 2
+CONSTANT, LINEAR = 0, 1
 _FLOATS = {"co": 2, "handle_left": 2, "handle_right": 2, "back": 1, "amplitude": 1, "period": 1}
 _ENUMS = ("interpolation", "easing", "type", "handle_left_type", "handle_right_type")
 _FLAGS = ("select_control_point", "select_left_handle", "select_right_handle")
@@ -248,9 +248,8 @@ class Rewrite:
             self._frame[channel] = self._outside(channel, curve, static, group, interpolation)
         curve = self.curves.ensure(channel, group)
         head, tail = self._frame[channel]
-        body = Keys.new(self._times, values, interpolation)
-        if self._times[0] > self._times[-1]:  # a reversed strip
-            body = Keys.new(self._times[::-1], values[::-1], interpolation)
+        order = -1 if self._times[0] > self._times[-1] else 1  # a strip may play its action in reverse
+        body = Keys.new(self._times[::order], values[::order], interpolation)
         if self._old[channel] is None:  # a guard that repeats its neighbour says nothing
             head = head.where(head.values != body.values[0])
             tail = tail.where(tail.values != body.values[-1])

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 import bpy
 import numpy as np
-from numpy.typing import NDArray
 
+from ..geometry.two_bone import Rows
 from .fcurves import Rewrite
 from .limbs import FK, Limb
 from .match_fk import FkMatch
@@ -16,8 +16,6 @@ from .match_ik import IkMatch
 from .stage import Played, Stage
 
 Match = FkMatch | IkMatch
-Rows = NDArray[np.int64]
-"""Numbers of frames within the range, ascending."""
 
 _CORRECTIONS = 12
 """How often frames that are not there yet are corrected at most."""
@@ -30,18 +28,13 @@ _EVALUATIONS = 240
 
 
 def match_sides(
-    stage: Stage, rewrite: Rewrite, rig: bpy.types.Object, sides: Sequence[tuple[Limb, str]], seen: Played | None = None
-) -> Played:
-    """Key the given side of each limb so that it shows what is visible now; returns what was visible.
-
-    The frames are those of `rewrite`. `seen` is what `look` has seen on them, where that was asked for already.
-    """
+    stage: Stage, rewrite: Rewrite, rig: bpy.types.Object, sides: Sequence[tuple[Limb, str]], seen: Played
+) -> None:
+    """Key the given side of each limb so that it shows what `look` has `seen` on the frames of `rewrite`."""
     matches = _matches(rig, sides)
-    seen = seen or look(stage, rewrite.frames, rig, sides)
     for match in matches:
         match.begin(seen)
     _solve(stage, rewrite, matches)
-    return seen
 
 
 def look(stage: Stage, frames: Iterable[int], rig: bpy.types.Object, sides: Sequence[tuple[Limb, str]]) -> Played:

@@ -12,7 +12,6 @@ import addon_utils
 
 from ..errors import ToolError
 
-DEFORM_PREFIX = "DEF-"
 DEFORM_COLLECTION = "DEF"
 
 

@@ -107,20 +107,19 @@ def all_curves(action):
 
 @pytest.fixture
 def fk_shot(generate_stock):
-    import bpy
-
-    rig = generate_stock("basic_human")
-    animate_fk(rig)
-    bpy.context.scene.frame_start, bpy.context.scene.frame_end = FRAMES[0], FRAMES[-1]
-    return rig
+    return _shot(generate_stock, animate_fk)
 
 
 @pytest.fixture
 def ik_shot(generate_stock):
+    return _shot(generate_stock, animate_ik)
+
+
+def _shot(generate_stock, animate):
     import bpy
 
     rig = generate_stock("basic_human")
-    animate_ik(rig)
+    animate(rig)
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = FRAMES[0], FRAMES[-1]
     return rig
 
