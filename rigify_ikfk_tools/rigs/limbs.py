@@ -64,7 +64,6 @@ class IkSide:
     hinge: int
     """The axis (0 for X, 2 for Z) about which the second bone may bend."""
     pole_switch: Setting | None
-    stretch: Setting | None
 
 
 @dataclass(frozen=True)
@@ -236,7 +235,6 @@ class _Structure:
         hinges = [axis for axis in range(3) if not (middle.lock_ik_x, middle.lock_ik_y, middle.lock_ik_z)[axis]]
         poled = next((c for c in solvers if c.pole_target == self.rig and c.pole_subtarget in self.bones), None)
         end, rolls = self._end_control(target)
-        distance = next((c for c in target.constraints if c.type == "LIMIT_DISTANCE"), None)
         tail = tuple(result[3:])
         if any(_all_locked(self.bones[name].lock_rotation) for name in tail):
             raise _NotServed("a bone beyond its end has no control on the IK side")
@@ -249,7 +247,6 @@ class _Structure:
             rolls=rolls,
             hinge=hinges[0] if len(hinges) == 1 else 0,
             pole_switch=self._driven(middle.name, poled, "mute") if poled else None,
-            stretch=self._driven(target.name, distance, "influence") if distance else None,
         )
 
     def _end_control(self, target: bpy.types.PoseBone) -> tuple[str, tuple[str, ...]]:
