@@ -12,7 +12,7 @@ import numpy as np
 
 from ..rigs.fcurves import Rewrite
 from ..rigs.limbs import FK, IK, SLIDER_VALUE
-from ..rigs.matching import look, match_sides
+from ..rigs.matching import Matching
 from ..rigs.stage import Stage
 from .proof import ShotReport, notes_beyond, prove
 from .shot import checked_shot, chosen_sides
@@ -52,12 +52,16 @@ def blend(
     share = np.linspace(0, 1, len(frames)) if len(frames) > 1 else np.ones(1)
     eased = share * share * (3 - 2 * share)
     start = SLIDER_VALUE[FK if to == IK else IK]
-    with Stage(rig, scene) as stage, Rewrite(rig, frames) as rewrite:
-        seen = look(stage, frames, rig, both)
+    with (
+        Stage(rig, scene) as stage,
+        Rewrite(rig, frames) as rewrite,
+        Matching(stage, rig, both, frames) as matching,
+    ):
+        matching.look()
         for limb, side in goal:
             rewrite.set_property(limb.slider, start + (SLIDER_VALUE[side] - start) * eased)
-        match_sides(stage, rewrite, rig, both, seen)
-        errors = prove(stage, goal, seen.poses, frames, visible=True, tolerance_mm=tolerance_mm)
+        matching.carry_over(rewrite)
+        errors = prove(rig, goal, matching, frames, visible=True, tolerance_mm=tolerance_mm)
     return BlendReport(
         job="blend",
         seconds=time.perf_counter() - started,

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from ..geometry.rotations import angle_between, split_scale
 from ..report import Report
 from ..rigs.limbs import IK, Limb
-from ..rigs.stage import Poses, Stage
+from ..rigs.matching import Matching
 
 Array = NDArray[np.float64]
+Poses32 = NDArray[np.float32]
 
 _TURNED = 3.0
 """Degrees by which upper and middle bones may turn before a note says so."""
@@ -84,21 +85,27 @@ class ShotReport(Report):
 
 
 def prove(
-    stage: Stage, sides: Sequence[tuple[Limb, str]], before: Poses, frames: range, *, visible: bool, tolerance_mm: float
+    rig: bpy.types.Object,
+    sides: Sequence[tuple[Limb, str]],
+    matching: Matching,
+    frames: range,
+    *,
+    visible: bool,
+    tolerance_mm: float,
 ) -> list[LimbError]:
-    """Play the frames and compare each limb with the poses `before` of its visible bones.
+    """Compare for each limb what was seen when its frames were last played with what was seen before.
 
     With `visible` the visible bones are looked at; else the bones that they would follow on the side of the limb,
     for sliders that were left alone.
     """
-    shown = {limb.name: limb.visible if visible else limb.result(side) for limb, side in sides}
-    after = stage.play(frames, [bone for bones in shown.values() for bone in bones]).poses
-    linear = np.array(stage.rig.matrix_world)[:3, :3]
+    linear = np.array(rig.matrix_world)[:3, :3]
     size = float(np.cbrt(abs(np.linalg.det(linear))))
-    return [
-        _limb_error(limb, side, before, [after[name] for name in shown[limb.name]], frames, size, tolerance_mm)
-        for limb, side in sides
-    ]
+    errors = []
+    for limb, side in sides:
+        shown = limb.visible if visible else limb.result(side)
+        pairs = [(matching.before[name], matching.after[now]) for name, now in zip(limb.visible, shown, strict=True)]
+        errors.append(_limb_error(limb, side, pairs, frames, size, tolerance_mm))
+    return errors
 
 
 def notes_beyond(
@@ -133,9 +140,13 @@ def _holding(rig: bpy.types.Object, controls: Sequence[str]) -> Iterator[str]:
 
 
 def _limb_error(
-    limb: Limb, side: str, before: Poses, after: Sequence[Array], frames: range, size: float, tolerance_mm: float
+    limb: Limb,
+    side: str,
+    pairs: Sequence[tuple[Poses32, Poses32]],
+    frames: range,
+    size: float,
+    tolerance_mm: float,
 ) -> LimbError:
-    pairs = [(before[name], poses) for name, poses in zip(limb.visible, after, strict=True)]
     places = np.stack([1e3 * size * np.linalg.norm(a[:, :3, 3] - b[:, :3, 3], axis=1) for a, b in pairs])
     turns = np.stack([np.degrees(angle_between(_turn(a), _turn(b))) for a, b in pairs])
     chain, end = turns[:2].max(axis=0), turns[2:].max(axis=0)
@@ -156,5 +167,5 @@ def _limb_error(
     )
 
 
-def _turn(poses: Array) -> Array:
-    return split_scale(poses[:, :3, :3])[0]
+def _turn(poses: Poses32) -> Array:
+    return split_scale(poses[:, :3, :3].astype(float))[0]
