@@ -63,7 +63,7 @@ def bake(
     with (
         Stage(rig, scene) as stage,
         Rewrite(rig, frames) as rewrite,
-        Matching(stage, rig, sides, frames) as matching,
+        Matching(stage, rig, sides, frames, visible=set_slider) as matching,
     ):
         matching.look()
         if set_slider:
@@ -71,7 +71,7 @@ def bake(
                 values = np.full(len(frames), SLIDER_VALUE[side])
                 rewrite.set_property(limb.slider, values, interpolation=CONSTANT)
         matching.carry_over(rewrite)
-        errors = prove(rig, sides, matching, frames, visible=set_slider, tolerance_mm=tolerance_mm)
+        errors = prove(rig, sides, matching, frames, tolerance_mm=tolerance_mm)
     return BakeReport(
         job="bake",
         seconds=time.perf_counter() - started,

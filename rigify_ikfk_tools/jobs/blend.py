@@ -61,7 +61,7 @@ def blend(
         for limb, side in goal:
             rewrite.set_property(limb.slider, start + (SLIDER_VALUE[side] - start) * eased)
         matching.carry_over(rewrite)
-        errors = prove(rig, goal, matching, frames, visible=True, tolerance_mm=tolerance_mm)
+        errors = prove(rig, goal, matching, frames, tolerance_mm=tolerance_mm)
     return BlendReport(
         job="blend",
         seconds=time.perf_counter() - started,

@@ -16,7 +16,8 @@ from ..rigs.limbs import IK, Limb
 from ..rigs.matching import Matching
 
 Array = NDArray[np.float64]
-Poses32 = NDArray[np.float32]
+Kept = NDArray[np.float32]
+"""Pose matrices (n, 3, 4)."""
 
 _TURNED = 3.0
 """Degrees by which upper and middle bones may turn before a note says so."""
@@ -85,27 +86,12 @@ class ShotReport(Report):
 
 
 def prove(
-    rig: bpy.types.Object,
-    sides: Sequence[tuple[Limb, str]],
-    matching: Matching,
-    frames: range,
-    *,
-    visible: bool,
-    tolerance_mm: float,
+    rig: bpy.types.Object, sides: Sequence[tuple[Limb, str]], matching: Matching, frames: range, *, tolerance_mm: float
 ) -> list[LimbError]:
-    """Compare for each limb what was seen when its frames were last played with what was seen before.
-
-    With `visible` the visible bones are looked at; else the bones that they would follow on the side of the limb,
-    for sliders that were left alone.
-    """
+    """Compare for each limb what was seen when its frames were last played with what was seen before."""
     linear = np.array(rig.matrix_world)[:3, :3]
     size = float(np.cbrt(abs(np.linalg.det(linear))))
-    errors = []
-    for limb, side in sides:
-        shown = limb.visible if visible else limb.result(side)
-        pairs = [(matching.before[name], matching.after[now]) for name, now in zip(limb.visible, shown, strict=True)]
-        errors.append(_limb_error(limb, side, pairs, frames, size, tolerance_mm))
-    return errors
+    return [_limb_error(limb, side, list(matching.seen(limb)), frames, size, tolerance_mm) for limb, side in sides]
 
 
 def notes_beyond(
@@ -142,7 +128,7 @@ def _holding(rig: bpy.types.Object, controls: Sequence[str]) -> Iterator[str]:
 def _limb_error(
     limb: Limb,
     side: str,
-    pairs: Sequence[tuple[Poses32, Poses32]],
+    pairs: Sequence[tuple[Kept, Kept]],
     frames: range,
     size: float,
     tolerance_mm: float,
@@ -167,5 +153,5 @@ def _limb_error(
     )
 
 
-def _turn(poses: Poses32) -> Array:
+def _turn(poses: Kept) -> Array:
     return split_scale(poses[:, :3, :3].astype(float))[0]

@@ -38,7 +38,6 @@ _SOLVER_TOLERANCE = 5e-4
 class _Scene:
     """What is known of n frames before the solver is asked, all in armature space."""
 
-    poses: Poses
     heads: Array
     middles: Array
     targets: Array
@@ -57,7 +56,6 @@ class _Scene:
         """The same for some of the frames."""
         figure = (self.wanted.along[rows], self.wanted.across[rows], self.wanted.angle[rows])
         return _Scene(
-            poses={name: poses[rows] for name, poses in self.poses.items()},
             heads=self.heads[rows],
             middles=self.middles[rows],
             targets=self.targets[rows],
@@ -140,7 +138,7 @@ class IkMatch:
         goal = self._target(rows, wanted, poses)[:, :3, 3]
         scene = self._scene(wanted, played, goal, self._foreseen_swing(poses, goal))
         self._choose_planes(rows, scene)
-        yield from self._solve(rows, scene, ~kept)
+        yield from self._solve(rows, scene, ~kept, played)
 
         target = self._target(rows, wanted, poses)  # the solving has shifted it
         to_target = rest_offset(self._bone(self.ik.end), self._bone(self.ik.result[2]))
@@ -232,7 +230,6 @@ class IkMatch:
             poled = played.values[self.ik.pole_switch.path] > 0.5
         hinges = two_bone.hinge_angles(frames, upper[:, :3, self.ik.hinge], self.ik.hinge)
         return _Scene(
-            played.poses,
             heads,
             middles,
             targets,
@@ -257,12 +254,11 @@ class IkMatch:
     # Solving
 
     def _solve(
-        self, rows: Rows, scene: _Scene, which: Mask, played: Played | None = None, seen: Mask | None = None
+        self, rows: Rows, scene: _Scene, which: Mask, played: Played, seen: Mask | None = None
     ) -> Iterator[Change]:
         """The base control, and the pole, on the frames `which` of a scene, found on the bench.
 
-        Where `played` shows on the frames `seen` what the rig makes of the present controls, what it differs by from
-        the bench is made up for.
+        On the frames `seen` it was played with the present controls: what it differs by from the bench is made up for.
         """
         if not which.any():
             return
@@ -271,7 +267,7 @@ class IkMatch:
         goal = part.forward + self._plane_angles[places]
         wanted = np.stack([part.wanted.along, self._plane_sides[places] * part.wanted.across, 0 * goal], axis=1)
         wanted /= part.total[:, None]
-        if played is not None and seen is not None:
+        if seen is not None:
             differs = self._difference(part, goal, played, which) * seen[which][:, None]
             wanted, goal = wanted - differs[:, :3], goal - differs[:, 3]
         count = len(places)
@@ -286,7 +282,7 @@ class IkMatch:
         self._shifts[places] = part.frames[:, :, 1] * whole.shifts[:, None]
         yield Change(self.ik.base, which, basis_from_pose(self._bone(self.ik.base), whole.bases, part.swing))
         if self.ik.pole and part.poled.any():
-            yield self._pole_change(which, part, whole.poles, scene)
+            yield self._pole_change(which & scene.poled, whole.poles[part.poled], played.poses)
             yield Change(self._stretch_path, which & scene.poled, whole.stretches[part.poled])
 
     def _ask_solver(self, scene: _Scene, kind: two_bone.Unknowns, wanted: Array, goal: Array) -> tuple[_Solved, Array]:
@@ -379,14 +375,13 @@ class IkMatch:
         out = np.einsum("nij,nj->ni", scene.frames, away) * (self._pole_distance() * scene.size)[:, None]
         return (scene.heads + scene.targets) / 2 + out
 
-    def _pole_change(self, which: Mask, part: _Scene, places: Array, scene: _Scene) -> Change:
+    def _pole_change(self, which: Mask, places: Array, poses: Poses) -> Change:
         assert self.ik.pole
-        bone, parents = self._bone(self.ik.pole), self._parent(scene.poses, self.ik.pole)
-        mine = which & scene.poled
-        parents = None if parents is None else parents[mine]
-        poses = pose_from_basis(bone, still(int(mine.sum())), parents)
-        poses[:, :3, 3] = places[part.poled]
-        return Change(self.ik.pole, mine, basis_from_pose(bone, poses, parents), (LOCATION,))
+        bone, parents = self._bone(self.ik.pole), self._parent(poses, self.ik.pole)
+        parents = None if parents is None else parents[which]
+        pole = pose_from_basis(bone, still(len(places)), parents)
+        pole[:, :3, 3] = places
+        return Change(self.ik.pole, which, basis_from_pose(bone, pole, parents), (LOCATION,))
 
     def _pole_distance(self) -> float:
         head = np.array(self._bone(self.ik.base).head_local)

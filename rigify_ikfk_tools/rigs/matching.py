@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
@@ -17,14 +17,14 @@ from .limbs import FK, Limb
 from .match_fk import FkMatch
 from .match_ik import IkMatch
 from .stage import Played, Poses, Stage
-from .tracks import Tracks
+from .tracks import Tracks, whole
 
 Match = FkMatch | IkMatch
 Places = NDArray[np.integer[Any]]
 Kept = dict[str, NDArray[np.float32]]
-"""Pose matrices (n, 4, 4) by bone name, in single precision as Blender has them."""
+"""Pose matrices by bone name, without their last row (n, 3, 4), in single precision as Blender has them."""
 
-_BLOCK = 512
+_BLOCK = 256
 """Frames that are held in memory with all that is read of them."""
 _CORRECTIONS = 4
 """How often controls are corrected at most after they were first written."""
@@ -33,11 +33,20 @@ _CORRECTIONS = 4
 class Matching:
     """Limbs and the sides that shall show what is visible now, on all frames of a shot.
 
-    First `look`, which changes nothing; then `carry_over`, which keys the controls, plays the shot, and corrects what
-    is not there yet. To be used in a ``with`` statement.
+    With `visible` the visible bones will show that; without, for sliders that are left alone, the bones that they would
+    follow on the side of each limb. First `look`, which changes nothing; then `carry_over`, which keys the controls,
+    plays the shot, and corrects what is not there yet. To be used in a ``with`` statement.
     """
 
-    def __init__(self, stage: Stage, rig: bpy.types.Object, sides: Sequence[tuple[Limb, str]], frames: range) -> None:
+    def __init__(
+        self,
+        stage: Stage,
+        rig: bpy.types.Object,
+        sides: Sequence[tuple[Limb, str]],
+        frames: range,
+        *,
+        visible: bool = True,
+    ) -> None:
         self._stage, self._rig, self._frames = stage, rig, frames
         self._benches = ExitStack()
         self._matches: list[Match] = [
@@ -45,11 +54,9 @@ class Matching:
         ]
         self._tracks = Tracks(rig, len(frames))
         self._visible = sorted({name for limb, _ in sides for name in limb.visible})
-        self._shown = sorted({*self._visible, *(name for limb, side in sides for name in limb.result(side))})
-        self.before: Kept = _room(self._visible, len(frames))
-        """The visible bones as they were seen before."""
-        self.after: Kept = {}
-        """The visible bones, and those that they follow on the sides asked for, as they are seen now."""
+        self._shows = {limb.name: limb.visible if visible else limb.result(side) for limb, side in sides}
+        self._before: Kept = _room(self._visible, len(frames))
+        self._after: Kept = {}
 
     def __enter__(self) -> Matching:
         return self
@@ -66,14 +73,14 @@ class Matching:
         for places in _blocks(np.arange(len(self._frames))):
             played = self._play(places)
             for name in self._visible:
-                self.before[name][places] = played.poses[name]
+                self._before[name][places] = played.poses[name][:, :3]
             wanted = {name: played.poses[name] for name in self._visible}
             for match in self._matches:
                 self._tracks.put(places, match.first(places, wanted, played))
 
     def carry_over(self, rewrite: Rewrite) -> None:
-        """Key the controls and correct them; `after` is what the last playing of each frame has shown."""
-        self.after = _room(self._shown, len(self._frames))
+        """Key the controls and correct them, until nothing is left to correct when the frames are played."""
+        self._after = _room({name for names in self._shows.values() for name in names}, len(self._frames))
         waiting: Places = np.arange(len(self._frames))
         for turn in range(_CORRECTIONS + 1):
             self._tracks.write(rewrite)
@@ -82,14 +89,19 @@ class Matching:
             if not len(waiting):
                 break
 
+    def seen(self, limb: Limb) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+        """Pose matrices (n, 3, 4) of each visible bone before, and what was shown when each frame was last played."""
+        for name, shown in zip(limb.visible, self._shows[limb.name], strict=True):
+            yield self._before[name], self._after[shown]
+
     def _compare(self, places: Places, *, correct: bool) -> Places:
         """Play some frames; those of them on which a control was corrected."""
         played = self._play(places)
-        for name in self._shown:
-            self.after[name][places] = played.poses[name]
+        for name in self._after:
+            self._after[name][places] = played.poses[name][:, :3]
         if not correct:
             return places[:0]
-        wanted: Poses = {name: self.before[name][places].astype(float) for name in self._visible}
+        wanted: Poses = {name: whole(self._before[name][places]) for name in self._visible}
         touched = [self._tracks.put(places, match.again(places, wanted, played)) for match in self._matches]
         return np.unique(np.concatenate(touched))
 
@@ -106,5 +118,5 @@ def _blocks(places: Places) -> Iterator[Places]:
         yield places[first : first + _BLOCK]
 
 
-def _room(names: Sequence[str], count: int) -> Kept:
-    return {name: np.empty((count, 4, 4), np.float32) for name in names}
+def _room(names: Iterable[str], count: int) -> Kept:
+    return {name: np.empty((count, 3, 4), np.float32) for name in names}

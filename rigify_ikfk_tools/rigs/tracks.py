@@ -53,7 +53,8 @@ class Tracks:
         for change in changes:
             if not change.rows.any():
                 continue
-            self._track(change)[places[change.rows]] = change.values
+            values = change.values[:, :3] if change.values.ndim == 3 else change.values
+            self._track(change)[places[change.rows]] = values
             if not change.passive:
                 touched |= change.rows
                 self._active.add(change.what)
@@ -64,7 +65,7 @@ class Tracks:
     def _track(self, change: Change) -> NDArray[np.float32]:
         if change.what not in self._values:
             if change.values.ndim == 3:
-                start: Any = np.tile(np.eye(4, dtype=np.float32), (self._count, 1, 1))
+                start: Any = np.tile(np.eye(3, 4, dtype=np.float32), (self._count, 1, 1))
             else:
                 start = np.full(self._count, self._rig.path_resolve(change.what), np.float32)
             self._values[change.what], self._parts[change.what] = start, change.parts
@@ -73,11 +74,11 @@ class Tracks:
     def write(self, rewrite: Rewrite) -> None:
         """Key all that has changed since the last time."""
         for what in sorted(self._unwritten):
-            values = self._values[what].astype(float)
+            values = self._values[what]
             if values.ndim == 3:
-                key_basis(rewrite, self._rig.pose.bones[what], values, self._parts[what])
+                key_basis(rewrite, self._rig.pose.bones[what], whole(values), self._parts[what])
             else:
-                rewrite.set_number(what, values)
+                rewrite.set_number(what, values.astype(float))
         self._unwritten.clear()
         rewrite.curves.changed()
 
@@ -85,6 +86,13 @@ class Tracks:
 def still(count: int) -> Array:
     """Identity matrices (n, 4, 4)."""
     return np.tile(np.eye(4), (count, 1, 1))
+
+
+def whole(kept: NDArray[np.float32]) -> Array:
+    """Matrices (n, 4, 4) of which the last row (n, 3, 4) was left out."""
+    out = still(len(kept))
+    out[:, :3] = kept
+    return out
 
 
 def apart(first: Array, second: Array) -> Mask:
