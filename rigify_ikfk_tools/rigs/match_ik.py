@@ -28,6 +28,8 @@ _CLOSE = 4e-5
 """A middle joint nearer than this to its place, in lengths of the limb, is there already."""
 _ACCEPTED = 1.6e-4
 """A middle joint nearer than this to its place is not corrected again after it was solved."""
+_STRAIGHT = 2e-3
+"""A middle joint nearer to the chord than this, in lengths of the limb, may be reached from either side."""
 _END_COUNTS = 3.0
 """Where not both can be had, the end of the chain is worth more than the middle joint."""
 _SOLVER_TOLERANCE = 5e-4
@@ -270,15 +272,25 @@ class IkMatch:
         if seen is not None:
             differs = self._difference(part, goal, played, which) * seen[which][:, None]
             wanted, goal = wanted - differs[:, :3], goal - differs[:, 3]
-        count = len(places)
-        whole = _Solved(still(count), np.zeros((count, 3)), np.zeros(count), np.zeros(count))
-        for kind in (FREE, FOLDED, POLED):
-            mine = part.poled if kind is POLED else ~part.poled & ((wanted[:, 1] < 0) == (kind is FOLDED))
-            if mine.any():
-                solved, error = self._ask_solver(part.pick(mine), kind, wanted[mine], goal[mine])
-                self._expected[places[mine]] = error
+        whole = _Solved(still(len(goal)), np.zeros((len(goal), 3)), np.zeros(len(goal)), np.zeros(len(goal)))
+        error = np.full(len(goal), np.inf)
+        folded = wanted[:, 1] < 0
+        stubborn = ~part.poled & (np.abs(wanted[:, 1]) < _STRAIGHT)
+        for kind, mine in (
+            (FREE, ~part.poled & ~folded),
+            (FOLDED, ~part.poled & folded),
+            (POLED, part.poled),
+            (FREE, stubborn & folded),  # what is nearly straight may be reached from the other side
+            (FOLDED, stubborn & ~folded),
+        ):
+            mine = np.flatnonzero(mine & (error > _ACCEPTED))
+            if len(mine):
+                solved, off = self._ask_solver(part.pick(mine), kind, wanted[mine], goal[mine])
+                better = off < error[mine]
+                error[mine[better]] = off[better]
                 for name in ("bases", "poles", "stretches", "shifts"):
-                    getattr(whole, name)[mine] = getattr(solved, name)
+                    getattr(whole, name)[mine[better]] = getattr(solved, name)[better]
+        self._expected[places] = error
         self._shifts[places] = part.frames[:, :, 1] * whole.shifts[:, None]
         yield Change(self.ik.base, which, basis_from_pose(self._bone(self.ik.base), whole.bases, part.swing))
         if self.ik.pole and part.poled.any():
