@@ -61,6 +61,8 @@ class IkSide:
     """Controls of the visible bones beyond the end, such as the toe."""
     rolls: tuple[str, ...]
     """Controls between the end control and the target, such as heel and spin; neutral after a bake."""
+    heel: str | None
+    """The one of them whose rotation rolls the foot, copied by bones that carry the target."""
     hinge: int
     """The axis (0 for X, 2 for Z) about which the second bone may bend."""
     pole_switch: Setting | None
@@ -234,7 +236,7 @@ class _Structure:
             raise _NotServed("the first bone of its IK chain is not a control, as with paws")
         hinges = [axis for axis in range(3) if not (middle.lock_ik_x, middle.lock_ik_y, middle.lock_ik_z)[axis]]
         poled = next((c for c in solvers if c.pole_target == self.rig and c.pole_subtarget in self.bones), None)
-        end, rolls = self._end_control(target)
+        end, rolls, heel = self._end_control(target)
         tail = tuple(result[3:])
         if any(_all_locked(self.bones[name].lock_rotation) for name in tail):
             raise _NotServed("a bone beyond its end has no control on the IK side")
@@ -245,12 +247,13 @@ class _Structure:
             pole=poled.pole_subtarget if poled else None,
             tail=tail,
             rolls=rolls,
+            heel=heel,
             hinge=hinges[0] if len(hinges) == 1 else 0,
             pole_switch=self._driven(middle.name, poled, "mute") if poled else None,
         )
 
-    def _end_control(self, target: bpy.types.PoseBone) -> tuple[str, tuple[str, ...]]:
-        """The control that carries the solver's target, and the controls between the two."""
+    def _end_control(self, target: bpy.types.PoseBone) -> tuple[str, tuple[str, ...], str | None]:
+        """The control that carries the solver's target, the controls between the two, and which of them is the heel."""
         line = []
         bone = target.parent
         while bone is not None and not any(c.type == "ARMATURE" for c in bone.constraints):
@@ -261,13 +264,18 @@ class _Structure:
             raise _NotServed("no control moves the target of its IK solver")
         end = free[-1]
         between = {bone.name for bone in line[: line.index(end)]}
+        heels = []
         for bone in list(line[: line.index(end)]):  # a roll may be copied from a control beside the line
             for constraint in bone.constraints:
                 subtarget = getattr(constraint, "subtarget", "")
                 if subtarget in self.bones and end in self.bones[subtarget].parent_recursive:
                     between.add(subtarget)
-        rolls = (self.bones[name] for name in between)
-        return end.name, tuple(sorted((b.name for b in rolls if not _all_locked(b.lock_rotation)), key=self._depth))
+                    bone = self.bones[subtarget]
+                    if constraint.type == "COPY_ROTATION" and bone.rotation_mode not in ("QUATERNION", "AXIS_ANGLE"):
+                        heels.append(subtarget)
+        rolls = [name for name in between if not _all_locked(self.bones[name].lock_rotation)]
+        heel = heels[0] if len(set(heels)) == 1 else None
+        return end.name, tuple(sorted(rolls, key=self._depth)), heel
 
 
 def _all_locked(axes: Any) -> bool:

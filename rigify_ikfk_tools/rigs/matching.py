@@ -34,8 +34,10 @@ class Matching:
     """Limbs and the sides that shall show what is visible now, on all frames of a shot.
 
     With `visible` the visible bones will show that; without, for sliders that are left alone, the bones that they would
-    follow on the side of each limb. First `look`, which changes nothing; then `carry_over`, which keys the controls,
-    plays the shot, and corrects what is not there yet. To be used in a ``with`` statement.
+    follow on the side of each limb. `keep_roll` is as `IkMatch` has it.
+
+    First `look`, which changes nothing; then `carry_over`, which keys the controls, plays the shot, and corrects what
+    is not there yet. To be used in a ``with`` statement.
     """
 
     def __init__(
@@ -46,11 +48,13 @@ class Matching:
         frames: range,
         *,
         visible: bool = True,
+        keep_roll: bool = False,
     ) -> None:
         self._stage, self._rig, self._frames = stage, rig, frames
         self._benches = ExitStack()
         self._matches: list[Match] = [
-            FkMatch(rig, limb) if side == FK else IkMatch(rig, limb, self._benches) for limb, side in sides
+            FkMatch(rig, limb) if side == FK else IkMatch(rig, limb, self._benches, keep_roll=keep_roll)
+            for limb, side in sides
         ]
         self._tracks = Tracks(rig, len(frames))
         self._visible = sorted({name for limb, _ in sides for name in limb.visible})
