@@ -47,7 +47,7 @@ _CLOSE, _NEAR = 6e-5, 1.5e-4
 """A frame is done when it is closer than this; after the third round the second will do."""
 _HARD = (2e-4, 1.5e-3)
 """Frames that are left with such an error are tried from other starts; with a larger one they are out of reach."""
-_FEW, _STARTS = 16, 7
+_FEW, _STARTS = 8, 5
 """At most so many of them, from so many starts."""
 _ALIKE = 1e-5
 """Wanted numbers that differ less are searched once."""

@@ -44,6 +44,14 @@ def pose_from_basis(bone: bpy.types.Bone, basis: Array, parent_poses: Array | No
     return _converted(bone, basis, parent_poses, invert=False)
 
 
+def carried(poses: Array, before: Array, after: Array) -> Array:
+    """Where poses (n, 4, 4) go with what they hang on, when that moves; they keep their scale, as in Rigify's rigs."""
+    moved = after @ np.linalg.inv(before) @ poses
+    directions = moved[:, :3, :3] / np.linalg.norm(moved[:, :3, :3], axis=1, keepdims=True)
+    moved[:, :3, :3] = directions * np.linalg.norm(poses[:, :3, :3], axis=1, keepdims=True)
+    return moved
+
+
 def rest_offset(bone: bpy.types.Bone, other: bpy.types.Bone) -> Array:
     """The rest pose (4, 4) of `other` as seen from the rest pose of `bone`."""
     return np.linalg.inv(np.array(bone.matrix_local)) @ np.array(other.matrix_local)

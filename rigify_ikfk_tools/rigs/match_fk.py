@@ -7,15 +7,12 @@ from collections.abc import Iterator
 
 import bpy
 import numpy as np
-from numpy.typing import NDArray
 
 from ..geometry.search import Rows
-from .controls import basis_from_pose
+from .controls import basis_from_pose, carried
 from .limbs import Limb
 from .stage import Played, Poses
 from .tracks import Change, apart
-
-Array = NDArray[np.float64]
 
 
 class FkMatch:
@@ -53,7 +50,7 @@ class FkMatch:
                 if before == parent.name:
                     parents = placed[before]
                 elif before is not None:
-                    parents = _moved(parents, poses[before], placed[before])
+                    parents = carried(parents, poses[before], placed[before])
             placed[control] = wanted[visible]
             basis = basis_from_pose(self._bones[control].bone, placed[control], parents)
             yield Change(control, everywhere, basis)
@@ -65,11 +62,3 @@ class FkMatch:
             parent = self._parent(control)
             parents = played.poses[parent.name][off] if parent else None
             yield Change(control, off, basis_from_pose(self._bones[control].bone, wanted[visible][off], parents))
-
-
-def _moved(parents: Array, before: Array, after: Array) -> Array:
-    """Where parents (n, 4, 4) will be when what they hang on moves; Rigify lets them keep their scale."""
-    moved = after @ np.linalg.inv(before) @ parents
-    directions = moved[:, :3, :3] / np.linalg.norm(moved[:, :3, :3], axis=1, keepdims=True)
-    moved[:, :3, :3] = directions * np.linalg.norm(parents[:, :3, :3], axis=1, keepdims=True)
-    return moved

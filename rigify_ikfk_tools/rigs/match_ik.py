@@ -16,7 +16,7 @@ from ..geometry.rotations import about_axis, shortest_arc, split_scale, to_euler
 from ..geometry.search import Rows, Search
 from ..geometry.two_bone import FOLDED, FREE, POLED
 from .bench import Bench
-from .controls import LOCATION, basis_from_pose, pose_from_basis, rest_offset
+from .controls import LOCATION, basis_from_pose, carried, pose_from_basis, rest_offset
 from .limbs import Limb
 from .stage import Played, Poses
 from .tracks import Change, apart, still
@@ -162,18 +162,18 @@ class IkMatch:
         if self._heel:
             end[kept] = poses[self.ik.end][kept]
         yield self._change(self.ik.end, everywhere, end, self._parent(poses, self.ik.end))
-        moved = target @ np.linalg.inv(self._carried(poses))
         for name, pose in self._tail(wanted):
             parents = self._parent(poses, name)
-            yield self._change(name, everywhere, pose, None if parents is None else moved @ parents)
+            parents = None if parents is None else carried(parents, self._carried(poses), target)
+            yield self._change(name, everywhere, pose, parents)
 
     def again(self, rows: Rows, wanted: Poses, played: Played) -> Iterator[Change]:
         """What is to be changed on the frames `rows`, from what is seen now that controls were written."""
         poses = played.poses
-        carried = self._carried(poses)
+        now = self._carried(poses)
         target = self._target(rows, wanted, poses)
-        moved = apart(target, carried)
-        self.held_back[rows] = apart(carried, poses[self.ik.result[2]])
+        moved = apart(target, now)
+        self.held_back[rows] = apart(now, poses[self.ik.result[2]])
         goal = np.where(moved[:, None], target[:, :3, 3], poses[self.ik.result[2]][:, :3, 3]) - self._shifts[rows]
         swing = self._foreseen_swing(poses, goal)
         if swing is not None:
@@ -184,13 +184,13 @@ class IkMatch:
         yield from self._solve(rows, scene, wrong, played, ~moved)
 
         target = self._target(rows, wanted, poses)
-        moved = apart(target, carried)
-        end = target @ np.linalg.inv(carried) @ poses[self.ik.end]
+        moved = apart(target, now)
+        end = target @ np.linalg.inv(now) @ poses[self.ik.end]
         yield self._change(self.ik.end, moved, end, self._parent(poses, self.ik.end))
-        shift = np.where(moved[:, None, None], target @ np.linalg.inv(carried), np.eye(4))
         for name, pose in self._tail(wanted):
             parents = self._parent(poses, name)
-            parents = None if parents is None else shift @ parents
+            if parents is not None:
+                parents = np.where(moved[:, None, None], carried(parents, now, target), parents)
             yield self._change(name, moved | apart(pose, poses[name]), pose, parents)
 
     def _target(self, rows: Rows, wanted: Poses, poses: Poses) -> Array:
