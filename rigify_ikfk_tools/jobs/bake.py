@@ -11,7 +11,6 @@ import bpy
 import numpy as np
 
 from ..rigs.fcurves import CONSTANT, Rewrite
-from ..rigs.limbs import SLIDER_VALUE
 from ..rigs.matching import look, match_sides
 from ..rigs.stage import Stage
 from .proof import LimbError, ShotReport, notes_beyond, prove
@@ -51,9 +50,10 @@ def bake(
     """Key the IK or the FK side of limbs so that it shows, on every frame, the pose that was visible before.
 
     `to` is ``"ik"`` or ``"fk"``, or names the side for each limb. `limbs` are names as in Rigify's panel (``hand.L``;
-    ``arm.L`` is understood too), all by default. `frames` has a step of 1 and defaults to the range of `scene`, which
-    defaults to the rig's own or the current one. With `set_slider` the IK-FK sliders are keyed to that side inside the
-    frames. Keys and pose outside the frames stay as they are. Errors of the report beyond `tolerance_mm` are named.
+    ``arm.L`` is understood too), all by default: arms, legs, and fingers that have an IK control. `frames`
+    has a step of 1 and defaults to the range of `scene`, which defaults to the rig's own or the current one. With
+    `set_slider` the IK-FK sliders are keyed to that side inside the frames. Keys and pose outside the frames stay as
+    they are. Errors of the report beyond `tolerance_mm` are named.
 
     Raises ToolError, and leaves everything as it was, when the rig, a limb, the frames or an F-curve can't be served.
     """
@@ -64,7 +64,7 @@ def bake(
         seen = look(stage, frames, rig, sides)
         if set_slider:
             for limb, side in sides:
-                values = np.full(len(frames), SLIDER_VALUE[side])
+                values = np.full(len(frames), limb.slider_value(side))
                 rewrite.set_property(limb.slider, values, interpolation=CONSTANT)
         match_sides(stage, rewrite, rig, sides, seen)
         errors = prove(stage, sides, seen.poses, frames, visible=set_slider, tolerance_mm=tolerance_mm)

@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 
 from ..rigs.fcurves import Rewrite
-from ..rigs.limbs import FK, IK, SLIDER_VALUE
+from ..rigs.limbs import FK, IK
 from ..rigs.matching import look, match_sides
 from ..rigs.stage import Stage
 from .proof import ShotReport, notes_beyond, prove
@@ -51,11 +51,12 @@ def blend(
     both = [(limb, side) for limb, _ in goal for side in (FK, IK)]
     share = np.linspace(0, 1, len(frames)) if len(frames) > 1 else np.ones(1)
     eased = share * share * (3 - 2 * share)
-    start = SLIDER_VALUE[FK if to == IK else IK]
+    other = FK if to == IK else IK
     with Stage(rig, scene) as stage, Rewrite(rig, frames) as rewrite:
         seen = look(stage, frames, rig, both)
         for limb, side in goal:
-            rewrite.set_property(limb.slider, start + (SLIDER_VALUE[side] - start) * eased)
+            start, stop = limb.slider_value(other), limb.slider_value(side)
+            rewrite.set_property(limb.slider, start + (stop - start) * eased)
         match_sides(stage, rewrite, rig, both, seen)
         errors = prove(stage, goal, seen.poses, frames, visible=True, tolerance_mm=tolerance_mm)
     return BlendReport(

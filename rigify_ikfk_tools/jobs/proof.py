@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..geometry.rotations import angle_between, split_scale
 from ..report import Report
-from ..rigs.limbs import IK, Limb
+from ..rigs.limbs import IK, Finger, Limb
 from ..rigs.stage import Poses, Stage
 
 Array = NDArray[np.float64]
@@ -42,9 +42,9 @@ class LimbError:
     limb: str
     to: str
     middle_mm: Spread
-    """Elbow or knee."""
+    """Elbow or knee, or the joints inside a finger."""
     end_mm: Spread
-    """Wrist or ankle, and what lies beyond."""
+    """Wrist or ankle, and what lies beyond; the last joint of a finger."""
     end_deg: Spread
     """Rotation of the hand or the foot, and of what lies beyond."""
     chain_deg: Spread
@@ -118,7 +118,12 @@ def notes_beyond(
             if side == IK and limb.ik.pole_switch and limb.ik.pole_switch.value(rig) > 0.5:
                 reason += " The pole is on: without it the middle joint comes nearer."
             yield f"{told} {reason}"
-        if side == IK and error.chain_deg.max > _TURNED:
+        if error.chain_deg.max > _TURNED and isinstance(limb, Finger):
+            yield (
+                f"{error.limb}: its first bone is rolled by up to {error.chain_deg.max:.0f} degrees from what was "
+                f"seen, most at frame {error.worst_turn_frame}: only IK rolls it, no FK control can."
+            )
+        elif side == IK and error.chain_deg.max > _TURNED:
             yield (
                 f"{error.limb}: upper and middle bone are turned by up to {error.chain_deg.max:.0f} degrees from what "
                 f"was seen, most at frame {error.worst_turn_frame}: IK bends a limb about one axis only."
@@ -138,14 +143,14 @@ def _limb_error(
     pairs = [(before[name], poses) for name, poses in zip(limb.visible, after, strict=True)]
     places = np.stack([1e3 * size * np.linalg.norm(a[:, :3, 3] - b[:, :3, 3], axis=1) for a, b in pairs])
     turns = np.stack([np.degrees(angle_between(_turn(a), _turn(b))) for a, b in pairs])
-    chain, end = turns[:2].max(axis=0), turns[2:].max(axis=0)
+    chain, end = turns[: limb.end_index].max(axis=0), turns[limb.end_index :].max(axis=0)
     bone, row = np.unravel_index(np.argmax(places), places.shape)
     beyond = np.flatnonzero((places[1:] > tolerance_mm).any(axis=0))
     return LimbError(
         limb=limb.name,
         to=side,
-        middle_mm=Spread.of(places[1]),
-        end_mm=Spread.of(places[2:].max(axis=0)),
+        middle_mm=Spread.of(places[1 : max(limb.end_index, 2)].max(axis=0)),
+        end_mm=Spread.of(places[limb.end_index :].max(axis=0)),
         end_deg=Spread.of(end),
         chain_deg=Spread.of(chain),
         worst_turn_frame=frames[int(np.argmax(chain))],

@@ -4,6 +4,9 @@
 A limb of a generated Rigify rig is a chain of bones that each carry two Copy Transforms constraints: the first to a
 control of the FK side, the second to a bone of the IK side, with its influence driven by ``1 - slider``. All else is
 found by following constraints, drivers and parents from there.
+
+A finger with an IK control is a chain of bones that each carry one Copy Transforms constraint; the last has an Inverse
+Kinematics constraint besides, with its influence driven by the slider.
 """
 
 from __future__ import annotations
@@ -23,7 +26,6 @@ InverseKinematics = bpy.types.KinematicConstraint
 
 IK, FK = "ik", "fk"
 SIDES = (IK, FK)
-SLIDER_VALUE = {IK: 0.0, FK: 1.0}
 
 _BONE_PROPERTY = re.compile(r'^pose\.bones\["(?P<bone>(?:[^"\\]|\\.)+)"\]\["(?P<name>(?:[^"\\]|\\.)+)"\]$')
 _CONSTRAINT = re.compile(r'^pose\.bones\["(?P<bone>.+)"\]\.constraints\["(?P<constraint>.+)"\]\.(?P<what>\w+)$')
@@ -71,9 +73,9 @@ class Limb:
     """What a Rigify arm and leg have in common."""
 
     name: str
-    """As Rigify's panel has it: ``hand.L``, ``foot.R``."""
+    """As Rigify's panel has it: ``hand.L``, ``foot.R``, ``f_index.01.L``."""
     kind: str
-    """``arm`` or ``leg``."""
+    """``arm``, ``leg`` or ``finger``."""
     visible: tuple[str, ...]
     """The bones that the viewer sees, root first: the second begins at the middle joint, the third at the end joint."""
     fk: tuple[str, ...]
@@ -86,6 +88,20 @@ class Limb:
         """The everyday name: ``arm.L`` for ``hand.L``."""
         return self.kind + _side_suffix(self.name)
 
+    @property
+    def end_index(self) -> int:
+        """Which visible bone is the end: the hand, the foot, the last bone of a finger."""
+        return 2
+
+    @property
+    def handles(self) -> tuple[str, ...]:
+        """Bones that an animator may have selected to mean this limb."""
+        return (self.slider.bone, *self.controls(FK), *self.controls(IK), *self.visible)
+
+    def slider_value(self, side: str) -> float:
+        """What the slider's property holds when the limb is at `side`."""
+        return 1.0 if side == FK else 0.0
+
     def result(self, side: str) -> tuple[str, ...]:
         """The bone that each visible bone follows when the slider is at `side`."""
         return self.fk if side == FK else self.ik.result
@@ -96,6 +112,46 @@ class Limb:
             return self.fk
         pole = () if self.ik.pole is None else (self.ik.pole,)
         return (self.ik.end, *self.ik.rolls, self.ik.base, *pole, *self.ik.tail)
+
+
+@dataclass(frozen=True)
+class Finger(Limb):
+    """A finger with an IK control: there IK bends what FK shows, and the slider's property is 1 at IK."""
+
+    followed: tuple[str, ...]
+    """What each visible bone copies before IK: it points from one FK control to the next."""
+    tip: str
+    """The control at the end of the FK chain, to which the last bone stretches."""
+    master: str | None
+    """The control that moves all FK controls; a bake leaves it as it is."""
+
+    @property
+    def alias(self) -> str:
+        """The name itself: a hand has five of the kind."""
+        return self.name
+
+    @property
+    def end_index(self) -> int:
+        """The last bone."""
+        return len(self.visible) - 1
+
+    @property
+    def handles(self) -> tuple[str, ...]:
+        """As of every limb, and the master control."""
+        return super().handles if self.master is None else (*super().handles, self.master)
+
+    def slider_value(self, side: str) -> float:
+        """The opposite of what arms and legs have."""
+        return 0.0 if side == FK else 1.0
+
+    def result(self, side: str) -> tuple[str, ...]:
+        """What the visible bones copy; IK acts on themselves."""
+        return self.followed if side == FK else self.visible
+
+    def controls(self, side: str) -> tuple[str, ...]:
+        """The FK controls for both sides, since IK starts from what they show."""
+        fk = (*self.fk, self.tip)
+        return fk if side == FK else (self.ik.end, *fk)
 
 
 def read_limbs(rig: bpy.types.Object) -> tuple[list[Limb], dict[str, str]]:
@@ -110,6 +166,11 @@ def read_limbs(rig: bpy.types.Object) -> tuple[list[Limb], dict[str, str]]:
         name = _without_prefix(chain[min(2, len(chain) - 1)])
         try:
             limbs.append(structure.limb(name, slider, chain))
+        except _NotServed as reason:
+            unserved[name] = str(reason)
+    for name, solved, solver in structure.corrected_chains():
+        try:
+            limbs.append(structure.finger(solved, solver))
         except _NotServed as reason:
             unserved[name] = str(reason)
     return limbs, unserved
@@ -268,6 +329,74 @@ class _Structure:
                     between.add(subtarget)
         rolls = (self.bones[name] for name in between)
         return end.name, tuple(sorted((b.name for b in rolls if not _all_locked(b.lock_rotation)), key=self._depth))
+
+    def corrected_chains(self) -> Iterator[tuple[str, list[str], InverseKinematics]]:
+        """Each chain of visible bones that IK bends on top of what they copy, with its name: root first."""
+        for bone in self.bones:
+            solvers = [c for c in bone.constraints if isinstance(c, InverseKinematics) and c.target == self.rig]
+            if len(solvers) == 1 and self._source(bone):
+                count = solvers[0].chain_count or len(bone.parent_recursive) + 1
+                chain = [bone, *bone.parent_recursive][:count][::-1]
+                aims = [self._aim_of(source) for source in map(self._source, chain) if source]
+                # an IK constraint that somebody has put on a bone for another purpose makes no limb of it
+                if all(aims) and len(aims) == len(chain) > 1:
+                    yield _without_prefix(chain[0].name), [link.name for link in chain], solvers[0]
+
+    def finger(self, chain: Sequence[str], solver: InverseKinematics) -> Finger:
+        """The finger whose visible bones, root first, `solver` bends. Raises _NotServed."""
+        last = chain[-1]
+        slider = self._driven(last, solver, "influence")
+        if slider is None:
+            raise _NotServed(f"no property drives the influence of {solver.name!r} on {last!r}")
+        end: bpy.types.PoseBone | None = self.bones.get(solver.subtarget)
+        if end is None or not solver.use_tail or _all_locked(end.lock_location):
+            raise _NotServed(f"{solver.name!r} on {last!r} does not bring the tip to a control")
+        sources = [source for name in chain if (source := self._source(self.bones[name]))]
+        *following, tip = [aim for source in sources if (aim := self._aim_of(source))]
+        placed = [c for c in sources[0].constraints if isinstance(c, bpy.types.CopyLocationConstraint)]
+        if len(placed) != 1 or placed[0].subtarget not in self.bones:
+            raise _NotServed(f"{sources[0].name!r} does not start at a control, as in Rigify's fingers")
+        fk = [self.bones[placed[0].subtarget], *following]
+        for source, control in zip([*sources[1:], tip], [*fk[1:], fk[-1]], strict=True):
+            if source.parent != control:
+                raise _NotServed(f"{source.name!r} does not hang on {control.name!r}, as in Rigify's fingers")
+        return Finger(
+            name=fk[0].name,
+            kind="finger",
+            visible=tuple(chain),
+            fk=tuple(control.name for control in fk),
+            ik=IkSide(
+                result=tuple(chain),
+                base=chain[0],
+                end=end.name,
+                pole=None,
+                tail=(),
+                rolls=(),
+                hinge=0,
+                pole_switch=None,
+            ),
+            slider=slider,
+            followed=tuple(source.name for source in sources),
+            tip=tip.name,
+            master=self._master(fk[0]),
+        )
+
+    def _source(self, bone: bpy.types.PoseBone) -> bpy.types.PoseBone | None:
+        """The bone that another copies, where it is one only."""
+        copies = [c for c in bone.constraints if isinstance(c, CopyTransforms) and c.target == self.rig]
+        return self.bones.get(copies[0].subtarget) if len(copies) == 1 else None
+
+    def _aim_of(self, bone: bpy.types.PoseBone) -> bpy.types.PoseBone | None:
+        """The control that a bone stretches to."""
+        stretches = [c for c in bone.constraints if isinstance(c, bpy.types.StretchToConstraint)]
+        aimed = len(stretches) == 1 and stretches[0].target == self.rig
+        return self.bones.get(stretches[0].subtarget) if aimed else None
+
+    def _master(self, first: bpy.types.PoseBone) -> str | None:
+        """The control whose place and rotation the parent of the first FK control takes over."""
+        constraints = first.parent.constraints if first.parent else ()
+        copies = [c for c in constraints if isinstance(c, bpy.types.CopyLocationConstraint) and c.target == self.rig]
+        return copies[0].subtarget if len(copies) == 1 and copies[0].subtarget in self.bones else None
 
 
 def _all_locked(axes: Any) -> bool:

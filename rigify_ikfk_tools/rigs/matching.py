@@ -10,12 +10,13 @@ import numpy as np
 
 from ..geometry.two_bone import Rows
 from .fcurves import Rewrite
-from .limbs import FK, Limb
+from .limbs import FK, Finger, Limb
+from .match_finger import FingerMatch
 from .match_fk import FkMatch
 from .match_ik import IkMatch
 from .stage import Played, Stage
 
-Match = FkMatch | IkMatch
+Match = FkMatch | IkMatch | FingerMatch
 
 _CORRECTIONS = 12
 """How often frames that are not there yet are corrected at most."""
@@ -43,7 +44,10 @@ def look(stage: Stage, frames: Iterable[int], rig: bpy.types.Object, sides: Sequ
 
 
 def _matches(rig: bpy.types.Object, sides: Sequence[tuple[Limb, str]]) -> list[Match]:
-    return [FkMatch(rig, limb) if side == FK else IkMatch(rig, limb) for limb, side in sides]
+    fingers = {limb: {side for other, side in sides if other == limb} for limb, _ in sides if isinstance(limb, Finger)}
+    two_bone = [(limb, side) for limb, side in sides if limb not in fingers]
+    matches: list[Match] = [FkMatch(rig, limb) if side == FK else IkMatch(rig, limb) for limb, side in two_bone]
+    return matches + [FingerMatch(rig, finger, wanted) for finger, wanted in fingers.items()]
 
 
 def _see(stage: Stage, frames: Iterable[int], matches: Sequence[Match]) -> Played:
