@@ -11,6 +11,7 @@ import bpy
 import numpy as np
 
 from ..rigs.fcurves import CONSTANT, Rewrite
+from ..rigs.locks import LockedChannels
 from ..rigs.matching import look, match_sides
 from ..rigs.stage import Stage
 from .proof import LimbError, ShotReport, notes_beyond, prove
@@ -53,7 +54,7 @@ def bake(
     ``arm.L`` is understood too), all by default: arms, legs, and fingers that have an IK control. `frames`
     has a step of 1 and defaults to the range of `scene`, which defaults to the rig's own or the current one. With
     `set_slider` the IK-FK sliders are keyed to that side inside the frames. Keys and pose outside the frames stay as
-    they are. Errors of the report beyond `tolerance_mm` are named.
+    they are. Errors of the report beyond `tolerance_mm` are named, and locked channels that had to move.
 
     Raises ToolError, and leaves everything as it was, when the rig, a limb, the frames or an F-curve can't be served.
     """
@@ -62,16 +63,18 @@ def bake(
     sides = chosen_sides(rig, to, limbs)
     with Stage(rig, scene) as stage, Rewrite(rig, frames) as rewrite:
         seen = look(stage, frames, rig, sides)
+        locked = LockedChannels(rewrite, rig, sides)
         if set_slider:
             for limb, side in sides:
                 values = np.full(len(frames), limb.slider_value(side))
                 rewrite.set_property(limb.slider, values, interpolation=CONSTANT)
         match_sides(stage, rewrite, rig, sides, seen)
         errors = prove(stage, sides, seen.poses, frames, visible=set_slider, tolerance_mm=tolerance_mm)
+        notes = [*notes_beyond(rig, sides, errors, tolerance_mm), *locked.notes()]
     return BakeReport(
         job="bake",
         seconds=time.perf_counter() - started,
-        notes=list(notes_beyond(rig, sides, errors, tolerance_mm)),
+        notes=notes,
         rig=rig.name,
         first_frame=frames[0],
         last_frame=frames[-1],

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..rigs.fcurves import Rewrite
 from ..rigs.limbs import FK, IK
+from ..rigs.locks import LockedChannels
 from ..rigs.matching import look, match_sides
 from ..rigs.stage import Stage
 from .proof import ShotReport, notes_beyond, prove
@@ -54,15 +55,17 @@ def blend(
     other = FK if to == IK else IK
     with Stage(rig, scene) as stage, Rewrite(rig, frames) as rewrite:
         seen = look(stage, frames, rig, both)
+        locked = LockedChannels(rewrite, rig, both)
         for limb, side in goal:
             start, stop = limb.slider_value(other), limb.slider_value(side)
             rewrite.set_property(limb.slider, start + (stop - start) * eased)
         match_sides(stage, rewrite, rig, both, seen)
         errors = prove(stage, goal, seen.poses, frames, visible=True, tolerance_mm=tolerance_mm)
+        notes = [*notes_beyond(rig, goal, errors, tolerance_mm), *locked.notes()]
     return BlendReport(
         job="blend",
         seconds=time.perf_counter() - started,
-        notes=list(notes_beyond(rig, goal, errors, tolerance_mm)),
+        notes=notes,
         rig=rig.name,
         to=to,
         first_frame=frames[0],

@@ -270,6 +270,13 @@ class Rewrite:
             return static
         return float(curve.evaluate(self.curves.times(np.array([self.frames[0] - 1.0]))[0]))
 
+    def values_inside(self, channel: Channel, static: float) -> NDArray[np.float64]:
+        """What a channel shows on each frame (n,); `static` where it has no key."""
+        curve = self.curves.find(channel)
+        if curve is None or not curve.keyframe_points:
+            return np.full(len(self.frames), static)
+        return np.array([curve.evaluate(time) for time in self._times])
+
     def _take_back(self) -> None:
         owner = self.curves.owner
         for channel, keys in self._old.items():

@@ -291,13 +291,13 @@ class _Structure:
         solver = solvers[0]
         if solver.chain_count != 2 or solver.subtarget != target.name or middle.parent != base:
             raise _NotServed("its IK solver does not bend two bones toward the end of the chain, as paws have it")
-        if _all_locked(base.lock_rotation):
+        if _is_mechanism(base):
             raise _NotServed("the first bone of its IK chain is not a control, as with paws")
         hinges = [axis for axis in range(3) if not (middle.lock_ik_x, middle.lock_ik_y, middle.lock_ik_z)[axis]]
         poled = next((c for c in solvers if c.pole_target == self.rig and c.pole_subtarget in self.bones), None)
         end, rolls = self._end_control(target)
         tail = tuple(result[3:])
-        if any(_all_locked(self.bones[name].lock_rotation) for name in tail):
+        if any(_is_mechanism(self.bones[name]) for name in tail):
             raise _NotServed("a bone beyond its end has no control on the IK side")
         return IkSide(
             result=result,
@@ -317,7 +317,7 @@ class _Structure:
         while bone is not None and not any(c.type == "ARMATURE" for c in bone.constraints):
             line.append(bone)
             bone = bone.parent
-        free = [bone for bone in line if not _all_locked(bone.lock_location) and not _all_locked(bone.lock_rotation)]
+        free = [bone for bone in line if not _is_mechanism(bone)]
         if not free:
             raise _NotServed("no control moves the target of its IK solver")
         end = free[-1]
@@ -328,7 +328,7 @@ class _Structure:
                 if subtarget in self.bones and end in self.bones[subtarget].parent_recursive:
                     between.add(subtarget)
         rolls = (self.bones[name] for name in between)
-        return end.name, tuple(sorted((b.name for b in rolls if not _all_locked(b.lock_rotation)), key=self._depth))
+        return end.name, tuple(sorted((b.name for b in rolls if not _is_mechanism(b)), key=self._depth))
 
     def corrected_chains(self) -> Iterator[tuple[str, list[str], InverseKinematics]]:
         """Each chain of visible bones that IK bends on top of what they copy, with its name: root first."""
@@ -349,7 +349,7 @@ class _Structure:
         if slider is None:
             raise _NotServed(f"no property drives the influence of {solver.name!r} on {last!r}")
         end: bpy.types.PoseBone | None = self.bones.get(solver.subtarget)
-        if end is None or not solver.use_tail or _all_locked(end.lock_location):
+        if end is None or not solver.use_tail:
             raise _NotServed(f"{solver.name!r} on {last!r} does not bring the tip to a control")
         sources = [source for name in chain if (source := self._source(self.bones[name]))]
         *following, tip = [aim for source in sources if (aim := self._aim_of(source))]
@@ -399,8 +399,13 @@ class _Structure:
         return copies[0].subtarget if len(copies) == 1 and copies[0].subtarget in self.bones else None
 
 
-def _all_locked(axes: Any) -> bool:
-    return all(axes)
+def _is_mechanism(bone: bpy.types.PoseBone) -> bool:
+    """Whether each channel is locked, as Rigify does with bones that nobody is to move.
+
+    A control is not told by less: an animator may have locked all rotations of one.
+    """
+    locks: list[Any] = [bone.lock_location, bone.lock_rotation, bone.lock_scale, [bone.lock_rotation_w]]
+    return all(all(axes) for axes in locks)
 
 
 def _without_prefix(name: str) -> str:
