@@ -15,7 +15,7 @@ from ..rigs.locks import LockedChannels
 from ..rigs.matching import look, match_sides
 from ..rigs.stage import Stage
 from .proof import LimbError, ShotReport, notes_beyond, prove
-from .shot import checked_shot, chosen_sides
+from .shot import checked_shot, chosen_sides, left_out
 
 
 @dataclass
@@ -70,7 +70,7 @@ def bake(
                 rewrite.set_property(limb.slider, values, interpolation=CONSTANT)
         match_sides(stage, rewrite, rig, sides, seen)
         errors = prove(stage, sides, seen.poses, frames, visible=set_slider, tolerance_mm=tolerance_mm)
-        notes = [*notes_beyond(rig, sides, errors, tolerance_mm), *locked.notes()]
+        notes = [*left_out(rig, to, limbs), *notes_beyond(rig, sides, errors, tolerance_mm), *locked.notes()]
     return BakeReport(
         job="bake",
         seconds=time.perf_counter() - started,

@@ -16,7 +16,7 @@ from ..rigs.locks import LockedChannels
 from ..rigs.matching import look, match_sides
 from ..rigs.stage import Stage
 from .proof import ShotReport, notes_beyond, prove
-from .shot import checked_shot, chosen_sides
+from .shot import checked_shot, chosen_sides, left_out
 
 
 @dataclass
@@ -61,7 +61,7 @@ def blend(
             rewrite.set_property(limb.slider, start + (stop - start) * eased)
         match_sides(stage, rewrite, rig, both, seen)
         errors = prove(stage, goal, seen.poses, frames, visible=True, tolerance_mm=tolerance_mm)
-        notes = [*notes_beyond(rig, goal, errors, tolerance_mm), *locked.notes()]
+        notes = [*left_out(rig, to, limbs), *notes_beyond(rig, goal, errors, tolerance_mm), *locked.notes()]
     return BlendReport(
         job="blend",
         seconds=time.perf_counter() - started,

@@ -162,9 +162,11 @@ def read_limbs(rig: bpy.types.Object) -> tuple[list[Limb], dict[str, str]]:
     """
     structure = _Structure(rig)
     limbs, unserved = [], {}
-    for slider, chain in structure.switched_chains():
+    for slider, switched in structure.switched_chains():
+        chain = structure.with_lost_bones(slider, switched)
         name = _without_prefix(chain[min(2, len(chain) - 1)])
         try:
+            structure.refuse_losses(slider, chain, switched)
             limbs.append(structure.limb(name, slider, chain))
         except _NotServed as reason:
             unserved[name] = str(reason)
@@ -213,8 +215,12 @@ class _Structure:
         self.rig = rig
         self.bones = rig.pose.bones
         self.settings: dict[tuple[str, str, str], Setting] = {}
+        self.driven_paths: set[str] = set()
         drivers = rig.animation_data.drivers if rig.animation_data else ()
         for curve in drivers:
+            if curve.mute:
+                continue
+            self.driven_paths.add(curve.data_path)
             place = _CONSTRAINT.match(curve.data_path)
             setting = self._single_setting(curve)
             if place and setting:
@@ -249,13 +255,64 @@ class _Structure:
     def _depth(self, name: str) -> int:
         return len(self.bones[name].parent_recursive)
 
-    def _copied(self, bone: bpy.types.PoseBone) -> tuple[CopyTransforms, CopyTransforms] | None:
-        copies = [
+    def _copies(self, bone: bpy.types.PoseBone) -> list[CopyTransforms]:
+        return [
             c
             for c in bone.constraints
             if isinstance(c, CopyTransforms) and c.target == self.rig and c.subtarget in self.bones
         ]
+
+    def _copied(self, bone: bpy.types.PoseBone) -> tuple[CopyTransforms, CopyTransforms] | None:
+        copies = self._copies(bone)
         return (copies[0], copies[1]) if len(copies) == 2 else None
+
+    def _copied_surely(self, name: str) -> tuple[CopyTransforms, CopyTransforms]:
+        pair = self._copied(self.bones[name])
+        assert pair is not None
+        return pair
+
+    def with_lost_bones(self, slider: Setting, chain: list[str]) -> list[str]:
+        """The chain with those of its bones that the slider has ceased to switch, since something was removed."""
+        whole = chain[:1]
+        for name in chain[1:]:
+            upper = [bone.name for bone in self.bones[name].parent_recursive]
+            whole += [*reversed(upper[: upper.index(whole[-1])]), name]
+        (_, first), (fk, result) = (self._copied_surely(name) for name in (chain[0], chain[-1]))
+        above = self.bones[chain[0]].parent
+        if above is not None and any(isinstance(c, InverseKinematics) for c in self.bones[first.subtarget].constraints):
+            whole.insert(0, above.name)  # the solver is on the second bone
+        shared = [name for name, _ in self._shared(chain[-1], slider)]
+        ends = {fk.subtarget, result.subtarget}
+        for child in self.bones[chain[-1]].children:
+            copies = self._copies(child)
+            hang = any(ends & {bone.name for bone in self.bones[c.subtarget].parent_recursive} for c in copies)
+            switched = any(self._driven(child.name, copy, "influence") == slider for copy in copies)
+            if (hang or (switched and len(whole) < 3)) and child.name not in shared:
+                whole.append(child.name)
+        return whole
+
+    def refuse_losses(self, slider: Setting, chain: Sequence[str], switched: Sequence[str]) -> None:
+        """Raise _NotServed when a part of the limb, which was there when Rigify made it, is gone or switched off."""
+        for name in chain:
+            copies = self._copies(self.bones[name])
+            if len(copies) != 2:
+                raise _NotServed(
+                    f"{name!r} has {len(copies)} Copy Transforms constraints instead of two, for FK and for IK"
+                )
+            if name not in switched:
+                raise _NotServed(f"the slider does not drive the influence of {copies[1].name!r} on {name!r}")
+            self._refuse_idle(name, *copies)
+        if slider.name not in self.bones[slider.bone].keys():  # noqa: SIM118 - a pose bone has no other way to ask
+            raise _NotServed(f"{slider.bone!r} has no property {slider.name!r}")
+
+    def _refuse_idle(self, bone: str, *constraints: bpy.types.Constraint) -> None:
+        """Raise _NotServed when a constraint is muted or has no full influence, and no driver says so."""
+        for constraint in constraints:
+            path = f'pose.bones["{_escape(bone)}"].constraints["{_escape(constraint.name)}"]'
+            if constraint.mute and f"{path}.mute" not in self.driven_paths:
+                raise _NotServed(f"the constraint {constraint.name!r} on {bone!r} is muted")
+            if constraint.influence < 1 and f"{path}.influence" not in self.driven_paths:
+                raise _NotServed(f"{constraint.name!r} on {bone!r} has an influence of {constraint.influence:.2g}")
 
     def limb(self, name: str, slider: Setting, chain: list[str]) -> Limb:
         """The limb that `slider` switches on `chain`. Raises _NotServed."""
@@ -287,10 +344,13 @@ class _Structure:
         base, middle, target = (self.bones[name] for name in result[:3])
         solvers = [c for c in middle.constraints if isinstance(c, InverseKinematics) and c.target == self.rig]
         if not solvers:
-            raise _NotServed("its IK side has no Inverse Kinematics constraint on the second bone, as paws have it")
+            raise _NotServed(f"its IK side has no Inverse Kinematics constraint on the second bone, {middle.name!r}")
         solver = solvers[0]
         if solver.chain_count != 2 or solver.subtarget != target.name or middle.parent != base:
             raise _NotServed("its IK solver does not bend two bones toward the end of the chain, as paws have it")
+        self._refuse_idle(middle.name, *solvers)
+        if all(c.pole_subtarget for c in solvers):
+            raise _NotServed(f"{middle.name!r} has no Inverse Kinematics constraint for the time without pole")
         if _is_mechanism(base):
             raise _NotServed("the first bone of its IK chain is not a control, as with paws")
         hinges = [axis for axis in range(3) if not (middle.lock_ik_x, middle.lock_ik_y, middle.lock_ik_z)[axis]]
@@ -353,6 +413,13 @@ class _Structure:
             raise _NotServed(f"{solver.name!r} on {last!r} does not bring the tip to a control")
         sources = [source for name in chain if (source := self._source(self.bones[name]))]
         *following, tip = [aim for source in sources if (aim := self._aim_of(source))]
+        for name in chain:
+            self._refuse_idle(name, *self._copies(self.bones[name]))
+        self._refuse_idle(last, solver)
+        for source in sources:
+            self._refuse_idle(source.name, *source.constraints)
+        if slider.name not in self.bones[slider.bone].keys():  # noqa: SIM118
+            raise _NotServed(f"{slider.bone!r} has no property {slider.name!r}")
         placed = [c for c in sources[0].constraints if isinstance(c, bpy.types.CopyLocationConstraint)]
         if len(placed) != 1 or placed[0].subtarget not in self.bones:
             raise _NotServed(f"{sources[0].name!r} does not start at a control, as in Rigify's fingers")
