@@ -5,32 +5,59 @@ All is seen in the *chord frame* of each frame: its origin is the head of the fi
 to the target. With the target given, the solver's result is a plane figure: the place of the middle joint *along* the
 chord and *across* it, at an *angle* about it. Turning the first bone about the chord before solving turns the figure
 and changes nothing else. Its shape depends on the *size* that the first bone is scaled to and on the *bend* about the
-hinge that it starts from; how, is learnt from the solver itself (`Shape`).
+hinge that it starts from, or, with a pole, on its *share* of the stretching: how, is learnt by asking (`search`).
+The chain ends a little beside the target, within the solver's tolerance: the target is *shifted* to make up for that.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .rotations import about_axis, shortest_arc, split_scale
+from .search import Unknowns
 
 Array = NDArray[np.float64]
-Rows = NDArray[np.integer[Any]]
-"""Some of the frames, by their place among all."""
+_TELLING = 2.5e-4
+"""A middle joint nearer to the chord, in lengths of the limb, does not tell in which plane the limb bends."""
+_MOST_FOLDED = 0.12
+"""How far a limb may be bent against its hinge, in lengths of the limb: about 28 degrees."""
 
-_UNIT = np.array([0.02, 0.3])
-"""One step of (size, bend): both then move the middle joint by about the same."""
-_MOST = 3.0
-"""Longest change in one correction, in steps."""
-_NOISE = 1e-4
-"""How far, in lengths of the limb, the solver's own tolerance may place the middle joint along the chord."""
-_BOUNDS = np.array([[0.5, -2.0], [3.0, 1.2]])
-_FIRST_GUESS = (1.01, -0.9)
-"""Where a probe begins: near what Human's arms and legs need at middle reach."""
+
+def _size(across: Array) -> Array:
+    return 0.992 + 0.07 * np.abs(across)
+
+
+def _unknowns(
+    unit: float, low: float, high: float, trial: float, size: Callable[[Array], Array], second: Callable[[Array], Array]
+) -> Unknowns:
+    """The size of the first bone, another unknown, and how far the target is moved along the chord."""
+    return Unknowns(
+        unit=(0.02, unit, 0.001),
+        low=(0.5, low, -0.003),
+        high=(3.0, high, 0.003),
+        trial=(0.2, trial, 0.3),
+        guess=lambda across: np.stack([size(across), second(across), np.zeros(len(across))], axis=1),
+    )
+
+
+FREE = _unknowns(0.3, -2.0, 1.3, 0.5, _size, lambda across: 2.2 * np.exp(-across / 0.06) - 1.1)
+"""Size, bend (radians) and shift without a pole. The guess is what Human's arms and legs need, roughly."""
+FOLDED = _unknowns(0.1, 2.4, 3.7, 0.5, lambda across: _size(across) + 0.01, lambda across: np.full(len(across), 2.9))
+"""Size, bend and shift for a limb that is bent against its hinge: the first bone starts out pointing away."""
+POLED = _unknowns(0.01, 0.0, 0.15, 0.1, _size, np.zeros_like)
+"""Size, share and shift with a pole, which makes the solver forget how the first bone started."""
+
+
+def stretch_of(share: Array, usual: float) -> Array:
+    """The IK stretch (n,) that gives the first bone a `share` (n,) of the stretching beyond its `usual` one.
+
+    Blender weighs a bone by the square of its IK stretch and takes no less than 0.1 for it.
+    """
+    return np.where(share > 0, np.sqrt(max(usual, 0.1) ** 2 + share), usual)
 
 
 @dataclass
@@ -40,6 +67,14 @@ class Figure:
     along: Array
     across: Array
     angle: Array
+
+
+@dataclass
+class Plane:
+    """The plane that a limb bends in, each (n,): an angle in radians, and the side, 1 or -1, to which it bends."""
+
+    angles: Array
+    sides: Array
 
 
 def chord_frames(bases: Array, heads: Array, targets: Array) -> Array:
@@ -79,18 +114,57 @@ def bend_angle_at_rest(base: Array, middle_direction: Array) -> float:
     return float(np.arctan2(-aside[0], -aside[2]))
 
 
-def goal_angles(wanted: Figure, hinge_goal: Array, total: Array) -> Array:
-    """The angle (n,) that the middle joint shall have about the chord.
+def bend_planes(
+    off: Array, reach: Array, last: Plane | None = None, *, folds: bool | NDArray[np.bool_] = True
+) -> Plane:
+    """In which plane each frame's limb bends, and to which side, so that neither jumps from frame to frame.
 
-    Its own, where it stands off the chord; in a nearly straight limb, whose middle joint says nothing, that of the
-    visible hinge axis. Between 1/10,000 and 5/10,000 of the limb's length (`total` (n,)) one passes into the other.
+    `off` (n,) is the angle in radians about the chord from where the hinge would bend the limb to where the middle
+    joint is, `reach` (n,) how far that stands off the chord, in lengths of the limb. A limb that passes through
+    straight keeps its plane and bends to the other side of it, as long as it is nearly straight and where `folds` (n,)
+    allows it; else the plane turns. A straight limb says nothing: it takes its plane from its neighbours in time.
+    `last` is what the frames before ended with.
     """
-    weight = np.clip((wanted.across / total - 1e-4) / 4e-4, 0, 1)
-    weight = weight * weight * (3 - 2 * weight)
-    x = weight * np.sin(wanted.angle) + (1 - weight) * np.sin(hinge_goal)
-    z = weight * np.cos(wanted.angle) + (1 - weight) * np.cos(hinge_goal)
-    torn = np.hypot(x, z) < 1e-3
-    return np.where(torn, wanted.angle, np.arctan2(x, z))
+    count = len(off)
+    angles, sides = np.zeros(count), np.ones(count)
+    telling = np.flatnonzero(reach > _TELLING)
+    if len(telling):
+        two = np.stack([off[telling], off[telling] + np.pi], axis=1)
+        forbidden = (reach[telling] > _MOST_FOLDED) | ~np.broadcast_to(folds, (count,))[telling]
+        own = np.stack([np.zeros(len(telling)), np.where(forbidden, 1e3, 0.05)], axis=1)
+        own += np.where(np.abs(wrapped(two)) > np.pi / 2, 0.02, 0)
+        turned = np.abs(wrapped(two[1:, None, :] - two[:-1, :, None]))  # frame, from side, to side
+        begin = np.zeros(2) if last is None else np.abs(wrapped(two[0] - last.angles[-1]))
+        picked = _cheapest(own, turned, begin)
+        chosen = two[np.arange(len(telling)), picked]
+        start = 0.0 if last is None else float(last.angles[-1])
+        chosen = np.unwrap(np.concatenate([[start], chosen]))[1:]
+        frames = np.arange(count)
+        angles = np.interp(frames, telling, chosen)
+        if last is not None:  # until the limb tells its plane, the one before holds
+            angles[: telling[0]] = start + (chosen[0] - start) * (frames[: telling[0]] + 1) / (telling[0] + 1)
+        nearest = np.clip(np.searchsorted(telling, frames), 0, len(telling) - 1)
+        sides = np.where(picked == 0, 1.0, -1.0)[nearest]
+    elif last is not None:
+        angles[:], sides[:] = last.angles[-1], last.sides[-1]
+    return Plane(angles, sides)
+
+
+def _cheapest(own: Array, steps: Array, begin: Array) -> NDArray[np.int64]:
+    """The cheapest way (n,) through two states a frame (Viterbi 1967): `own` (n, 2) is the cost of being in a state,
+    `steps` (n - 1, 2, 2) of going from one to one, `begin` (2,) of beginning in one.
+    """
+    cost = begin + own[0]
+    came = np.zeros((len(own), 2), np.int64)
+    for row in range(1, len(own)):
+        total = cost[:, None] + steps[row - 1]
+        came[row] = total.argmin(axis=0)
+        cost = total.min(axis=0) + own[row]
+    way = np.empty(len(own), np.int64)
+    way[-1] = cost.argmin()
+    for row in range(len(own) - 1, 0, -1):
+        way[row - 1] = came[row, way[row]]
+    return way
 
 
 def base_rotations(frames: Array, turns: Array, bends: Array, hinge: int) -> Array:
@@ -112,91 +186,3 @@ def turn_and_bend(rotations: Array, hinge: int) -> tuple[Array, Array]:
 def wrapped(angles: Array) -> Array:
     """The same angles (n,) between -pi and pi."""
     return angles - 2 * np.pi * np.round(angles / (2 * np.pi))
-
-
-class Shape:
-    """Finds size and bend for each frame so that the solver puts the middle joint where it is wanted.
-
-    A secant method (Broyden 1965) in two unknowns on all frames at once: each evaluation by the real solver corrects
-    the unknowns and the slopes of its own frame. The best values that a frame has had are kept.
-    """
-
-    def __init__(self, along: Array, across: Array) -> None:
-        """`along`, `across` (n,): the wanted figure, in lengths of the whole chain at rest."""
-        self.wanted = np.stack([along, across], axis=1)
-        count = len(along)
-        self.unknowns = np.tile(np.array(_FIRST_GUESS) / _UNIT, (count, 1))
-        self.slopes = np.tile(np.array([[1.2e-3, 4e-4], [2e-2, 2e-3]]), (count, 1, 1))
-        self._known = np.zeros(count, bool)
-        self._bend_works = np.ones(count, bool)
-        self.best = self.unknowns.copy()
-        self.best_error = np.full(count, np.inf)
-        self.residuals = np.zeros((count, 2))
-        self._evaluated = np.full((count, 2), np.nan)
-
-    def start(self, rows: NDArray[np.bool_], sizes: Array, bends: Array) -> None:
-        """Begin from known unknowns where `rows` (n,) says so."""
-        self.unknowns = np.where(rows[:, None], np.stack([sizes, bends], axis=1) / _UNIT, self.unknowns)
-        self._known = rows
-
-    @property
-    def size(self) -> Array:
-        """Scale (n,) of the first bone, in wanted lengths over lengths at rest."""
-        return self.unknowns[:, 0] * _UNIT[0]
-
-    @property
-    def bend(self) -> Array:
-        """Angle (n,) about the hinge that the first bone starts from, in radians."""
-        return self.unknowns[:, 1] * _UNIT[1]
-
-    def fix_bend(self, frames: NDArray[np.bool_]) -> None:
-        """Leave the bend as it is on `frames` (n,): with a pole the solver does not start from it."""
-        self._bend_works = ~frames
-
-    def saw(self, rows: Rows, along: Array, across: Array, error: Array) -> None:
-        """Take in what the solver made of the present unknowns on the frames `rows`, and how far off it was."""
-        residual = np.stack([along, across], axis=1) - self.wanted[rows]
-        moved = self.unknowns[rows] - self._evaluated[rows]
-        known = np.isfinite(moved).all(axis=1) & (np.linalg.norm(moved, axis=1) > 1e-9)
-        surprise = residual - self.residuals[rows] - np.einsum("nij,nj->ni", self.slopes[rows], moved)
-        # a short move tells little of the slopes, least along the chord, where they drown in the solver's tolerance
-        length = (moved * moved).sum(axis=1)[:, None, None]
-        update = surprise[:, :, None] * moved[:, None, :] / (length + np.array([[0.1], [1e-3]]))
-        self.slopes[rows] += np.where(known[:, None, None], update, 0)
-        self.residuals[rows], self._evaluated[rows] = residual, self.unknowns[rows]
-        better = error < self.best_error[rows]
-        chosen = rows[better]
-        self.best[chosen], self.best_error[chosen] = self.unknowns[chosen], error[better]
-
-    def correct(self, rows: Rows) -> None:
-        """Move the unknowns of the frames `rows` to where the slopes say that the wanted figure is."""
-        slopes, residual = self.slopes[rows].copy(), self.residuals[rows]
-        slopes[~self._bend_works[rows], :, 1] = 0
-        # damped least squares: what the solver's tolerance may have made is not worth more than one step
-        damping = _NOISE**2 * np.eye(2)
-        normal = np.swapaxes(slopes, 1, 2) @ slopes + damping
-        step = -np.linalg.solve(normal, np.swapaxes(slopes, 1, 2) @ residual[:, :, None])[:, :, 0]
-        length = np.linalg.norm(step, axis=1, keepdims=True)
-        step *= np.minimum(1, _MOST / np.maximum(length, 1e-30))
-        self.unknowns[rows] = np.clip(self.unknowns[rows] + step, *(_BOUNDS / _UNIT))
-
-    def nudge(self, rows: Rows, which: int, amount: float) -> None:
-        """Move one unknown (0 size, 1 bend) by `amount` steps, to see what it does."""
-        self.unknowns[rows, which] += amount
-
-    def settle(self) -> None:
-        """Go back to the best unknowns of each frame."""
-        known = np.isfinite(self.best_error)
-        self.unknowns[known] = self.best[known]
-
-    def spread(self, probed: Rows, bent: Array) -> None:
-        """Give the frames that were not probed what the probed ones found, by how far the limb is bent.
-
-        `probed` are indices of frames, `bent` (n,) is how far the wanted middle joint stands off the chord, in lengths
-        of the chain: with the bones' lengths kept, size and bend depend on that number alone.
-        """
-        order = probed[np.argsort(bent[probed], kind="stable")]
-        rest = np.setdiff1d(np.flatnonzero(~self._known), probed)
-        for target in (self.unknowns, self.slopes.reshape(len(bent), 4)):
-            for column in range(target.shape[1]):
-                target[rest, column] = np.interp(bent[rest], bent[order], target[order, column])

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..rigs.fcurves import CONSTANT, Rewrite
 from ..rigs.locks import LockedChannels
-from ..rigs.matching import look, match_sides
+from ..rigs.matching import Matching
 from ..rigs.stage import Stage
 from .proof import LimbError, ShotReport, notes_beyond, prove
 from .shot import checked_shot, chosen_sides, left_out
@@ -61,15 +61,19 @@ def bake(
     started = time.perf_counter()
     scene, frames = checked_shot(rig, frames, scene)
     sides = chosen_sides(rig, to, limbs)
-    with Stage(rig, scene) as stage, Rewrite(rig, frames) as rewrite:
-        seen = look(stage, frames, rig, sides)
+    with (
+        Stage(rig, scene) as stage,
+        Rewrite(rig, frames) as rewrite,
+        Matching(stage, rig, sides, frames, visible=set_slider) as matching,
+    ):
+        matching.look()
         locked = LockedChannels(rewrite, rig, sides)
         if set_slider:
             for limb, side in sides:
                 values = np.full(len(frames), limb.slider_value(side))
                 rewrite.set_property(limb.slider, values, interpolation=CONSTANT)
-        match_sides(stage, rewrite, rig, sides, seen)
-        errors = prove(stage, sides, seen.poses, frames, visible=set_slider, tolerance_mm=tolerance_mm)
+        matching.carry_over(rewrite)
+        errors = prove(rig, sides, matching, frames, tolerance_mm=tolerance_mm)
         notes = [*left_out(rig, to, limbs), *notes_beyond(rig, sides, errors, tolerance_mm), *locked.notes()]
     return BakeReport(
         job="bake",

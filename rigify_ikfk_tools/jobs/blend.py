@@ -13,7 +13,7 @@ import numpy as np
 from ..rigs.fcurves import Rewrite
 from ..rigs.limbs import FK, IK
 from ..rigs.locks import LockedChannels
-from ..rigs.matching import look, match_sides
+from ..rigs.matching import Matching
 from ..rigs.stage import Stage
 from .proof import ShotReport, notes_beyond, prove
 from .shot import checked_shot, chosen_sides, left_out
@@ -53,14 +53,18 @@ def blend(
     share = np.linspace(0, 1, len(frames)) if len(frames) > 1 else np.ones(1)
     eased = share * share * (3 - 2 * share)
     other = FK if to == IK else IK
-    with Stage(rig, scene) as stage, Rewrite(rig, frames) as rewrite:
-        seen = look(stage, frames, rig, both)
+    with (
+        Stage(rig, scene) as stage,
+        Rewrite(rig, frames) as rewrite,
+        Matching(stage, rig, both, frames) as matching,
+    ):
+        matching.look()
         locked = LockedChannels(rewrite, rig, both)
         for limb, side in goal:
             start, stop = limb.slider_value(other), limb.slider_value(side)
             rewrite.set_property(limb.slider, start + (stop - start) * eased)
-        match_sides(stage, rewrite, rig, both, seen)
-        errors = prove(stage, goal, seen.poses, frames, visible=True, tolerance_mm=tolerance_mm)
+        matching.carry_over(rewrite)
+        errors = prove(rig, goal, matching, frames, tolerance_mm=tolerance_mm)
         notes = [*left_out(rig, to, limbs), *notes_beyond(rig, goal, errors, tolerance_mm), *locked.notes()]
     return BlendReport(
         job="blend",

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from ..geometry.rotations import angle_between, split_scale
 from ..report import Report
 from ..rigs.limbs import IK, Finger, Limb
-from ..rigs.stage import Poses, Stage
+from ..rigs.matching import Matching
 
 Array = NDArray[np.float64]
+Kept = NDArray[np.float32]
+"""Pose matrices (n, 3, 4)."""
 
 _TURNED = 3.0
 """Degrees by which upper and middle bones may turn before a note says so."""
@@ -88,21 +90,12 @@ class ShotReport(Report):
 
 
 def prove(
-    stage: Stage, sides: Sequence[tuple[Limb, str]], before: Poses, frames: range, *, visible: bool, tolerance_mm: float
+    rig: bpy.types.Object, sides: Sequence[tuple[Limb, str]], matching: Matching, frames: range, *, tolerance_mm: float
 ) -> list[LimbError]:
-    """Play the frames and compare each limb with the poses `before` of its visible bones.
-
-    With `visible` the visible bones are looked at; else the bones that they would follow on the side of the limb,
-    for sliders that were left alone.
-    """
-    shown = {limb.name: limb.visible if visible else limb.result(side) for limb, side in sides}
-    after = stage.play(frames, [bone for bones in shown.values() for bone in bones]).poses
-    linear = np.array(stage.rig.matrix_world)[:3, :3]
+    """Compare for each limb what was seen when its frames were last played with what was seen before."""
+    linear = np.array(rig.matrix_world)[:3, :3]
     size = float(np.cbrt(abs(np.linalg.det(linear))))
-    return [
-        _limb_error(limb, side, before, [after[name] for name in shown[limb.name]], frames, size, tolerance_mm)
-        for limb, side in sides
-    ]
+    return [_limb_error(limb, side, list(matching.seen(limb)), frames, size, tolerance_mm) for limb, side in sides]
 
 
 def notes_beyond(
@@ -152,11 +145,15 @@ def _holding(rig: bpy.types.Object, controls: Sequence[str]) -> Iterator[str]:
 
 
 def _limb_error(
-    limb: Limb, side: str, before: Poses, after: Sequence[Array], frames: range, size: float, tolerance_mm: float
+    limb: Limb,
+    side: str,
+    pairs: Sequence[tuple[Kept, Kept]],
+    frames: range,
+    size: float,
+    tolerance_mm: float,
 ) -> LimbError:
-    pairs = [(before[name], poses) for name, poses in zip(limb.visible, after, strict=True)]
     places = np.stack([1e3 * size * np.linalg.norm(a[:, :3, 3] - b[:, :3, 3], axis=1) for a, b in pairs])
-    parts = [(split_scale(a[:, :3, :3]), split_scale(b[:, :3, :3])) for a, b in pairs]
+    parts = [tuple(split_scale(pose[:, :3, :3].astype(float)) for pose in pair) for pair in pairs]
     turns = np.stack([np.degrees(angle_between(a, b)) for (a, _), (b, _) in parts])
     sizes = np.stack([(np.abs(b - a) / np.abs(a)).max(axis=1) for (_, a), (_, b) in parts[limb.end_index :]])
     chain, end = turns[: limb.end_index].max(axis=0), turns[limb.end_index :].max(axis=0)

@@ -63,6 +63,8 @@ def _keeps_angles(poses: Array) -> bool:
     linear = poses[:, :3, :3]
     gram = np.swapaxes(linear, 1, 2) @ linear
     size = np.trace(gram, axis1=1, axis2=2) / 3
+    if not len(size):
+        return True
     return bool(np.abs(gram - size[:, None, None] * np.eye(3)).max() <= 1e-6 * size.max()) and bool(
         (np.linalg.det(linear) > 0).all()
     )

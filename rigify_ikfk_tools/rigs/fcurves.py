@@ -21,6 +21,8 @@ _FLAGS = ("select_control_point", "select_left_handle", "select_right_handle")
 _AUTO_CLAMPED, _GENERATED = 4, 5
 _TRANSFORMS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
 
+_UNCHANGED = 1e-6
+
 Channel = tuple[str, int]
 """Data path and array index of an F-curve."""
 
@@ -265,6 +267,13 @@ class Rewrite:
         """Key a custom property of a bone with `values` (n,), one for each frame."""
         static = setting.value(self.curves.owner)
         self.set((setting.path, 0), values, static=static, group=setting.bone, interpolation=interpolation)
+
+    def set_number(self, path: str, values: NDArray[np.float64]) -> None:
+        """Key a number of a bone at a data path with `values` (n,), unless it has no F-curve and would not change."""
+        found: Any = self.curves.owner.path_resolve(path)
+        static = float(found)
+        if np.abs(values - static).max() > _UNCHANGED or self.curves.find((path, 0)):
+            self.set((path, 0), values, static=static, group=path.split('"')[1])
 
     def value_before(self, channel: Channel, static: float) -> float:
         """What a channel shows on the frame before the range; `static` where it has no key there."""

@@ -3,27 +3,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import bpy
 import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.rotations import split_scale
-from ..geometry.two_bone import Rows
-from .controls import EVERYTHING, LOCATION, basis_from_pose, key_basis, pose_from_basis
-from .fcurves import Rewrite
+from ..geometry.search import Rows
+from .controls import EVERYTHING, LOCATION, basis_from_pose, pose_from_basis
 from .limbs import FK, IK, Finger
 from .stage import Played, Poses
+from .tracks import Change, still
 
 Array = NDArray[np.float64]
 
-_SAME = 2e-7
-"""Places that differ less than this (metres) are the same."""
+_SAME = 1e-6
+"""Places that differ less than this (metres) are the same to single precision."""
 
 
 class FingerMatch:
-    """Controls that bring a finger to where it was seen, on n frames.
+    """Controls that bring a finger to where it was seen.
 
     IK bends what FK shows, by the least that brings the tip to the IK control. So FK alone is made to show the wanted
     pose; for the IK side the IK control is then put at the tip, where IK has nothing left to do, whatever the slider
@@ -44,85 +44,63 @@ class FingerMatch:
         self.bases = set(self._controls)
         self.values = {finger.slider.path}
 
-    def begin(self, seen: Played) -> None:
-        """Take the visible poses as wanted; what each FK control needs follows at once."""
-        finger, poses = self.finger, seen.poses
-        count = len(poses[finger.visible[0]])
-        self.waiting = np.zeros(count, bool)
-        self.error = np.zeros(count)
+    def begin(self, count: int) -> None:
+        """Be ready for so many frames."""
         self._kept = np.zeros(count, bool)
+
+    def first(self, rows: Rows, wanted: Poses, played: Played) -> Iterator[Change]:
+        """All controls on the next frames `rows`, from what was seen on them before any was changed."""
+        finger, poses = self.finger, played.poses
+        kept = np.zeros(len(rows), bool)
         if self._keeps:
-            self._kept = seen.values[finger.slider.path] > 1 - 1e-6
-        still = np.tile(np.eye(4), (count, 1, 1))
-        bases = {finger.tip: still}
+            kept = played.values[finger.slider.path] > 1 - 1e-6
+        self._kept[rows] = kept
+        bases = {finger.tip: still(len(rows))}
         moves = [
-            _rigid_move(poses[followed], poses[visible])
+            _rigid_move(poses[followed], wanted[visible])
             for followed, visible in zip(finger.followed, finger.visible, strict=True)
         ]
-        wanted = [move @ poses[control] for move, control in zip(moves, finger.fk, strict=True)]
-        wanted[-1] = poses[finger.visible[-1]]  # with the length that the tip control gave it
+        placed = [move @ poses[control] for move, control in zip(moves, finger.fk, strict=True)]
+        placed[-1] = wanted[finger.visible[-1]]  # with the length that the tip control gave it
         for n, control in enumerate(finger.fk):
-            bone = self._bones[control]
-            parents = None if bone.parent is None else poses[bone.parent.name]
+            parent = self._bones[control].parent
+            parents = None if parent is None else poses[parent.name]
             if n:  # the parent hangs on the control before
                 parents = moves[n - 1] @ parents
-            bases[control] = basis_from_pose(bone.bone, wanted[n], parents)
-        self._bases = {name: np.where(self._kept[:, None, None], seen.bases[name], bases[name]) for name in bases}
-        self._unwritten = True
+            bases[control] = basis_from_pose(self._bones[control].bone, placed[n], parents)
+        everywhere = np.ones(len(rows), bool)
+        for name, basis in bases.items():
+            basis = np.where(kept[:, None, None], played.bases[name], basis)
+            yield Change(name, everywhere, basis, (LOCATION,) if name == finger.tip else EVERYTHING)
         if self._to_ik:
-            end = self._bones[finger.ik.end]
-            self._end_basis = seen.bases[finger.ik.end].copy()
-            self._end_parents = None if end.parent is None else poses[end.parent.name].copy()
-            self._place_end(np.arange(count), poses[finger.visible[-1]])
+            basis = played.bases[finger.ik.end].copy()
+            basis[~kept] = self._end_basis(wanted[finger.visible[-1]], poses)[~kept]
+            yield Change(finger.ik.end, everywhere, basis, (LOCATION,))
 
-    def _place_end(self, rows: Rows, lasts: Array) -> None:
-        """Put the IK control at the tail of the last bone, whose poses on the frames `rows` are `lasts`."""
-        bone = self._bones[self.finger.ik.end].bone
-        parents = None if self._end_parents is None else self._end_parents[rows]
-        poses = pose_from_basis(bone, np.tile(np.eye(4), (len(rows), 1, 1)), parents)
-        length = self._bones[self.finger.visible[-1]].bone.length
-        poses[:, :3, 3] = lasts[:, :3, 3] + lasts[:, :3, 1] * length
-        basis = basis_from_pose(bone, poses, parents)
-        moved = ~self._kept[rows]
-        self._end_basis[rows[moved], :3, 3] = basis[moved, :3, 3]
-
-    def probes(self) -> list[int]:
-        """No frame has to be tried beforehand."""
-        return []
-
-    def key(self, rewrite: Rewrite) -> None:
-        """Write the controls' channels."""
-        if self._unwritten:
-            for name, basis in self._bases.items():
-                parts = (LOCATION,) if name == self.finger.tip else EVERYTHING
-                key_basis(rewrite, self._bones[name], basis, parts)
-            if self._to_ik:
-                key_basis(rewrite, self._bones[self.finger.ik.end], self._end_basis, (LOCATION,))
-        self._unwritten = False
-
-    def saw(self, rows: Rows, poses: Poses) -> None:
+    def again(self, rows: Rows, wanted: Poses, played: Played) -> Iterator[Change]:
         """Keep the IK control at the tip, when what carries the finger or the control has moved a little."""
         if self._to_ik:
-            before = self._end_basis.copy()
-            if self._end_parents is not None:
-                self._end_parents[rows] = poses[self._bones[self.finger.ik.end].parent.name]
-            self._place_end(rows, poses[self.finger.followed[-1]])
-            self._unwritten |= bool(np.abs(self._end_basis - before).max() > _SAME)
+            end, lasts = self.finger.ik.end, played.poses[self.finger.followed[-1]]
+            off = np.abs(self._tips(lasts) - played.poses[end][:, :3, 3]).max(axis=1) > _SAME
+            off &= ~self._kept[rows]
+            yield Change(end, off, self._end_basis(lasts, played.poses)[off], (LOCATION,))
 
-    def try_out(self, step: int, rows: Rows) -> bool:
-        """Nothing has to be tried beforehand."""
-        return False
+    def _tips(self, lasts: Array) -> Array:
+        """The tails (n, 3) of the last bone, when its poses are `lasts` (n, 4, 4)."""
+        return lasts[:, :3, 3] + lasts[:, :3, 1] * self._bones[self.finger.visible[-1]].bone.length
 
-    def correct(self) -> None:
-        """Nothing to seek."""
-
-    def settle(self) -> None:
-        """Nothing to choose between."""
+    def _end_basis(self, lasts: Array, poses: Poses) -> Array:
+        """What (n, 4, 4) puts the IK control at the tail of the last bone."""
+        bone = self._bones[self.finger.ik.end]
+        parents = None if bone.parent is None else poses[bone.parent.name]
+        placed = pose_from_basis(bone.bone, still(len(lasts)), parents)
+        placed[:, :3, 3] = self._tips(lasts)
+        return basis_from_pose(bone.bone, placed, parents)
 
 
 def _rigid_move(start: Array, end: Array) -> Array:
     """The moves (n, 4, 4), rotation and translation, that bring poses `start` (n, 4, 4) to poses `end`."""
-    out = np.tile(np.eye(4), (len(start), 1, 1))
+    out = still(len(start))
     out[:, :3, :3] = split_scale(end[:, :3, :3])[0] @ np.swapaxes(split_scale(start[:, :3, :3])[0], 1, 2)
     out[:, :3, 3] = end[:, :3, 3] - np.einsum("nij,nj->ni", out[:, :3, :3], start[:, :3, 3])
     return out

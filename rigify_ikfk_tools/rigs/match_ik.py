@@ -3,41 +3,98 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+
 import bpy
 import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry import two_bone
 from ..geometry.rotations import shortest_arc, split_scale
-from ..geometry.two_bone import Rows
-from .controls import EVERYTHING, LOCATION, basis_from_pose, key_basis, pose_from_basis, rest_offset
-from .fcurves import Rewrite
+from ..geometry.search import Rows, Search
+from ..geometry.two_bone import FOLDED, FREE, POLED
+from .bench import Bench
+from .controls import LOCATION, basis_from_pose, pose_from_basis, rest_offset
 from .limbs import Limb
 from .stage import Played, Poses
+from .tracks import Change, apart, still
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
-_PROBES = 5
-"""Frames of each limb on which the solver is tried first, from the straightest to the most bent."""
-_PROBE_STEPS = 5
 _CLOSE = 4e-5
-"""A middle joint nearer than this to its place, in lengths of the limb, needs no further correction."""
-
+"""A middle joint nearer than this to its place, in lengths of the limb, is there already."""
+_ACCEPTED = 1.6e-4
+"""A middle joint nearer than this to its place is not corrected again after it was solved."""
+_STRAIGHT = 2e-3
+"""A middle joint nearer to the chord than this, in lengths of the limb, may be reached from either side."""
+_END_COUNTS = 3.0
+"""Where not both can be had, the end of the chain is worth more than the middle joint."""
 _SOLVER_TOLERANCE = 5e-4
 """How far the solver may leave the end of the chain from its target, in lengths of the limb."""
 
 
+@dataclass
+class _Scene:
+    """What is known of n frames before the solver is asked, all in armature space."""
+
+    heads: Array
+    middles: Array
+    targets: Array
+    swing: Array | None
+    frames: Array
+    wanted: two_bone.Figure
+    forward: Array
+    """Where (n,) about the chord the hinge of the visible limb would bend it to."""
+    size: Array
+    """The scale (n,) that the base control inherits."""
+    poled: Mask
+    total: Array
+    """Length (n,) of the visible limb."""
+
+    def pick(self, rows: Mask | Rows | slice) -> _Scene:
+        """The same for some of the frames."""
+        figure = (self.wanted.along[rows], self.wanted.across[rows], self.wanted.angle[rows])
+        return _Scene(
+            heads=self.heads[rows],
+            middles=self.middles[rows],
+            targets=self.targets[rows],
+            swing=None if self.swing is None else self.swing[rows],
+            frames=self.frames[rows],
+            wanted=two_bone.Figure(*figure),
+            forward=self.forward[rows],
+            size=self.size[rows],
+            poled=self.poled[rows],
+            total=self.total[rows],
+        )
+
+
+@dataclass
+class _Solved:
+    """What base control and pole must be on m frames, in armature space."""
+
+    bases: Array
+    poles: Array
+    stretches: Array
+    shifts: Array
+    """How far (m,) the target is moved along the chord."""
+
+
 class IkMatch:
-    """IK controls that bring the middle and the end joint to where they were seen, on n frames.
+    """IK controls that bring the middle and the end joint to where they were seen.
 
     The end control follows from the wanted end at once. The base control has three free parameters without a pole:
-    turn about the chord, size, and the bend to start from. With a pole the pole makes the turn, and the start does not
-    count. They are found by asking the solver. Roll controls are neutral.
+    turn about the chord, size, and the bend to start from. With a pole the pole makes the turn, the start does not
+    count, and the base's share of the stretching stands in for it. They are found by asking the solver on a bench.
+    The visible end hangs on the second bone, which ends beside the target: the target makes up for that. Roll controls
+    are neutral.
     """
 
-    def __init__(self, rig: bpy.types.Object, limb: Limb) -> None:
+    def __init__(self, rig: bpy.types.Object, limb: Limb, benches: ExitStack) -> None:
         self.limb, self.ik = limb, limb.ik
-        self._bones = rig.pose.bones
+        self._rig, self._bones, self._benches = rig, rig.pose.bones, benches
         base, middle, target = (self._bones[name] for name in self.ik.result[:3])
         self._swing = base.parent
         self._tracks = self._swing is not None and any(
@@ -45,158 +102,298 @@ class IkMatch:
             for c in self._swing.constraints
         )
         controls = [self.ik.end, *self.ik.rolls, *self.ik.tail, *filter(None, [self.ik.pole])]
-        parents = {self._bones[name].parent for name in controls} | {self._swing}
+        parents = {self._bones[name].parent for name in controls} | {self._swing, target.parent}
         if self._tracks:
             parents.add(self._swing.parent)
         self.reads = {*limb.visible, *self.ik.result, *controls, *(bone.name for bone in parents if bone)}
-        self.bases = {self.ik.base}
-        self.values = {self.ik.pole_switch.path} if self.ik.pole_switch else set()
+        self.bases = {self.ik.base, *filter(None, [self.ik.pole])}
+        self._stretch_path = f"{base.path_from_id()}.ik_stretch"
+        self.values = {self.ik.pole_switch.path, self._stretch_path} if self.ik.pole_switch else set()
         self._rest_length = (middle.bone.head_local - base.bone.head_local).length
         self._rest_length += (target.bone.head_local - middle.bone.head_local).length
+        to_end = np.array(target.bone.head_local - middle.bone.head_local)
+        self._offset = two_bone.bend_angle_at_rest(np.array(base.bone.matrix_local)[:3, :3], to_end)
+        self._hangs = self._bones[limb.visible[2]].bone.use_connect
+        self._made: dict[bool, Bench] = {}
+        self._searches = {kind: Search(kind) for kind in (FREE, FOLDED, POLED)}
 
-    def begin(self, seen: Played) -> None:
-        """Take the visible poses as wanted, and foresee the controls."""
-        poses = seen.poses
-        upper, middle, end = (poses[name] for name in self.limb.visible[:3])
-        self._fits = self._fitting(poses)
-        # the visible end hangs on the middle bone, which the solver brings near the target only: keep the target itself
-        end = np.where(self._fits[:, None, None], poses[self.ik.result[2]], end)
-        self.heads, self.middles, self.targets = (pose[:, :3, 3] for pose in (upper, middle, end))
-        self.count = len(self.heads)
-        self.waiting = np.ones(self.count, bool)
-        self.error = np.full(self.count, np.inf)
-        self._written: dict[str, tuple[Array, Array | None]] = {}
-        self._hinges = upper[:, :3, self.ik.hinge]
-        self._end = end @ np.linalg.inv(rest_offset(self._bone(self.ik.end), self._bone(self.ik.result[2])))
-        self._parents = {name: self._parent_poses(poses, name) for name in (self.ik.end, *self.ik.rolls)}
+    def begin(self, count: int) -> None:
+        """Be ready for so many frames."""
+        self._kept = np.zeros(count, bool)
+        self._plane_angles, self._plane_sides = np.zeros(count), np.ones(count)
+        self._shifts = np.zeros((count, 3))
+        self._expected = np.zeros(count)
+
+    def first(self, rows: Rows, wanted: Poses, played: Played) -> Iterator[Change]:
+        """All controls on the next frames `rows`, from what was seen on them before any was changed."""
+        poses = played.poses
+        kept = self._kept[rows] = self._fitting(wanted, poses)
+        everywhere = np.ones(len(rows), bool)
+        for name in self.ik.rolls:
+            yield Change(name, everywhere, still(len(rows)))
         if self.ik.pole:
-            self._parents[self.ik.pole] = self._parent_poses(poses, self.ik.pole)
-        self._tail = dict(zip(self.ik.tail, (poses[name] for name in self.limb.visible[3:]), strict=True))
-        carried = end @ np.linalg.inv(poses[self.ik.result[2]])
-        for name in self.ik.tail:
-            parent = self._parent_poses(poses, name)
-            self._parents[name] = None if parent is None else carried @ parent
-        self._poled = np.zeros(self.count, bool)
-        if self.ik.pole_switch:
-            self._poled = seen.values[self.ik.pole_switch.path] > 0.5
-        self._begin_solving(seen)
+            yield Change(self.ik.pole, everywhere, played.bases[self.ik.pole], (LOCATION,), passive=True)
+        if self._stretch_path in self.values:
+            yield Change(self._stretch_path, everywhere, played.values[self._stretch_path], passive=True)
+        yield Change(self.ik.base, kept, played.bases[self.ik.base][kept])
 
-    def _begin_solving(self, seen: Played) -> None:
-        base, middle = self._bone(self.ik.base), self._bone(self.ik.result[1])
-        self.total = np.linalg.norm(self.middles - self.heads, axis=1) + np.linalg.norm(
-            self.targets - self.middles, axis=1
-        )
-        self.total = np.maximum(self.total, 1e-9)
-        self._place_base(self._foreseen_swing(seen.poses))
-        rest = np.array(base.matrix_local)[:3, :3]
-        to_end = np.array(self._bone(self.ik.result[2]).head_local - middle.head_local)
-        self._offset = np.full(self.count, two_bone.bend_angle_at_rest(rest, to_end))
-        self._aim()
-        self.turns = two_bone.wrapped(self._goal - self._offset)
-        self.pole_angles = self._goal.copy()
-        self.shape = two_bone.Shape(self._wanted.along / self.total, self._wanted.across / self.total)
-        self.shape.fix_bend(self._poled)
-        self._keep_what_fits(seen)
+        goal = self._target(rows, wanted, poses)[:, :3, 3]
+        scene = self._scene(wanted, played, goal, self._foreseen_swing(poses, goal))
+        self._choose_planes(rows, scene)
+        yield from self._solve(rows, scene, ~kept, played)
 
-    def _fitting(self, poses: Poses) -> NDArray[np.bool_]:
+        target = self._target(rows, wanted, poses)  # the solving has shifted it
+        to_target = rest_offset(self._bone(self.ik.end), self._bone(self.ik.result[2]))
+        yield self._change(self.ik.end, everywhere, target @ np.linalg.inv(to_target), self._parent(poses, self.ik.end))
+        moved = target @ np.linalg.inv(self._carried(poses))
+        for name, pose in self._tail(wanted):
+            parents = self._parent(poses, name)
+            yield self._change(name, everywhere, pose, None if parents is None else moved @ parents)
+
+    def again(self, rows: Rows, wanted: Poses, played: Played) -> Iterator[Change]:
+        """What is to be changed on the frames `rows`, from what is seen now that controls were written."""
+        poses = played.poses
+        carried = self._carried(poses)
+        target = self._target(rows, wanted, poses)
+        moved = apart(target, carried)
+        goal = np.where(moved[:, None], target[:, :3, 3], poses[self.ik.result[2]][:, :3, 3]) - self._shifts[rows]
+        swing = self._foreseen_swing(poses, goal)
+        if swing is not None:
+            swing = np.where(moved[:, None, None], swing, poses[self._swing.name])
+        scene = self._scene(wanted, played, goal, swing)
+        off = np.linalg.norm(poses[self.ik.result[1]][:, :3, 3] - scene.middles, axis=1) / scene.total
+        wrong = moved | (off > np.maximum(_ACCEPTED, 1.1 * self._expected[rows]))
+        yield from self._solve(rows, scene, wrong, played, ~moved)
+
+        target = self._target(rows, wanted, poses)
+        moved = apart(target, carried)
+        end = target @ np.linalg.inv(carried) @ poses[self.ik.end]
+        yield self._change(self.ik.end, moved, end, self._parent(poses, self.ik.end))
+        shift = np.where(moved[:, None, None], target @ np.linalg.inv(carried), np.eye(4))
+        for name, pose in self._tail(wanted):
+            parents = self._parent(poses, name)
+            parents = None if parents is None else shift @ parents
+            yield self._change(name, moved | apart(pose, poses[name]), pose, parents)
+
+    def _target(self, rows: Rows, wanted: Poses, poses: Poses) -> Array:
+        """Where (n, 4, 4) the solver's target shall be: on frames that are kept as they are, where it is carried to."""
+        end = wanted[self.limb.visible[2]].copy()
+        end[:, :3, 3] += self._shifts[rows]
+        return np.where(self._kept[rows][:, None, None], self._carried(poses), end)
+
+    def _fitting(self, wanted: Poses, poses: Poses) -> Mask:
         """The frames (n,) on which the IK side shows the visible pose already."""
         pairs = list(zip(self.limb.visible, self.ik.result, strict=True))[:3]
-        off = [np.linalg.norm(poses[seen][:, :3, 3] - poses[result][:, :3, 3], axis=1) for seen, result in pairs]
+        off = [np.linalg.norm(wanted[seen][:, :3, 3] - poses[result][:, :3, 3], axis=1) for seen, result in pairs]
         joints = np.max(off[:2], axis=0) < _CLOSE * self._rest_length
         return joints & (off[2] < _SOLVER_TOLERANCE * self._rest_length)
 
-    def _keep_what_fits(self, seen: Played) -> None:
-        """Start from the present controls on frames where the IK side shows the wanted joints already."""
-        poses = seen.poses
-        fits = self._fits
-        swing = None if self._swing is None else poses[self._swing.name]
-        start = pose_from_basis(self._bone(self.ik.base), seen.bases[self.ik.base], swing)
-        turn, scale = split_scale(start[:, :3, :3])
-        angles, bends = two_bone.turn_and_bend(np.swapaxes(self._frames, 1, 2) @ turn, self.ik.hinge)
-        sizes = np.abs(scale).prod(axis=1) ** (1 / 3) * self._rest_length / self.total
-        self.turns = np.where(fits, angles, self.turns)
-        self.shape.start(fits, sizes, bends)
-        if self.ik.pole:
-            pole = two_bone.figure(self._frames, self.heads, poses[self.ik.pole][:, :3, 3])
-            self.pole_angles = np.where(fits, pole.angle, self.pole_angles)
+    # Poses of bones
 
     def _bone(self, name: str) -> bpy.types.Bone:
         return self._bones[name].bone
 
-    def _parent_poses(self, poses: Poses, name: str) -> Array | None:
+    def _parent(self, poses: Poses, name: str) -> Array | None:
         parent = self._bones[name].parent
-        return poses[parent.name].copy() if parent else None
+        return poses[parent.name] if parent else None
 
-    def _foreseen_swing(self, poses: Poses) -> Array | None:
-        """Where the base control's parent will be once the target is at the wanted end."""
+    def _tail(self, wanted: Poses) -> Iterator[tuple[str, Array]]:
+        yield from zip(self.ik.tail, (wanted[name] for name in self.limb.visible[3:]), strict=True)
+
+    def _carried(self, poses: Poses) -> Array:
+        """Where the controls carry the target to, before a constraint holds it back from out of reach."""
+        target = self._bones[self.ik.result[2]]
+        return poses[target.parent.name] @ rest_offset(target.parent.bone, target.bone)
+
+    def _change(self, name: str, rows: Mask, poses: Array, parents: Array | None) -> Change:
+        parents = None if parents is None else parents[rows]
+        return Change(name, rows, basis_from_pose(self._bone(name), poses[rows], parents))
+
+    def _foreseen_swing(self, poses: Poses, targets: Array) -> Array | None:
+        """Where the base control's parent will be once the target is at `targets` (n, 3)."""
         if self._swing is None:
             return None
         if not self._tracks:
-            return poses[self._swing.name].copy()
-        parent = self._parent_poses(poses, self._swing.name)
-        still = np.tile(np.eye(4), (self.count, 1, 1))
-        pose = pose_from_basis(self._swing.bone, still, parent)
-        turn = shortest_arc(pose[:, :3, 1], self.targets - pose[:, :3, 3])
+            return poses[self._swing.name]
+        pose = pose_from_basis(self._swing.bone, still(len(targets)), self._parent(poses, self._swing.name))
+        turn = shortest_arc(pose[:, :3, 1], targets - pose[:, :3, 3])
         pose[:, :3, :3] = turn @ pose[:, :3, :3]
         return pose
 
-    def _place_base(self, swing: Array | None) -> None:
-        """See all frames from the base control as it hangs on its parent."""
-        self._swing_poses = swing
-        still = np.tile(np.eye(4), (self.count, 1, 1))
-        pose = pose_from_basis(self._bone(self.ik.base), still, swing)
-        _, scale = split_scale(pose[:, :3, :3])
-        self._parent_size = np.abs(scale).prod(axis=1) ** (1 / 3)
-        self._frames = two_bone.chord_frames(pose[:, :3, :3], self.heads, self.targets)
-        self._wanted = two_bone.figure(self._frames, self.heads, self.middles)
+    def _scene(self, wanted: Poses, played: Played, targets: Array, swing: Array | None) -> _Scene:
+        upper, middle = (wanted[name] for name in self.limb.visible[:2])
+        heads, middles = upper[:, :3, 3], middle[:, :3, 3]
+        rest = pose_from_basis(self._bone(self.ik.base), still(len(heads)), swing)
+        _, scale = split_scale(rest[:, :3, :3])
+        frames = two_bone.chord_frames(rest[:, :3, :3], heads, targets)
+        total = np.linalg.norm(middles - heads, axis=1) + np.linalg.norm(targets - middles, axis=1)
+        poled = np.zeros(len(heads), bool)
+        if self.ik.pole_switch:
+            poled = played.values[self.ik.pole_switch.path] > 0.5
+        hinges = two_bone.hinge_angles(frames, upper[:, :3, self.ik.hinge], self.ik.hinge)
+        return _Scene(
+            heads,
+            middles,
+            targets,
+            swing,
+            frames,
+            two_bone.figure(frames, heads, middles),
+            hinges + self._offset,
+            np.abs(scale).prod(axis=1) ** (1 / 3),
+            poled,
+            np.maximum(total, 1e-9),
+        )
 
-    def _aim(self) -> None:
-        hinge_goal = two_bone.hinge_angles(self._frames, self._hinges, self.ik.hinge) + self._offset
-        self._goal = two_bone.goal_angles(self._wanted, hinge_goal, self.total)
+    def _choose_planes(self, rows: Rows, scene: _Scene) -> None:
+        last = None
+        if rows[0]:
+            before = slice(rows[0] - 1, rows[0])
+            last = two_bone.Plane(self._plane_angles[before], self._plane_sides[before])
+        off = two_bone.wrapped(scene.wanted.angle - scene.forward)
+        plane = two_bone.bend_planes(off, scene.wanted.across / scene.total, last, folds=~scene.poled)
+        self._plane_angles[rows], self._plane_sides[rows] = plane.angles, plane.sides
 
-    # Writing
+    # Solving
 
-    def key(self, rewrite: Rewrite) -> None:
-        """Write the controls' channels."""
-        self._key(rewrite, self.ik.end, self._end)
-        for name in self.ik.rolls:
-            if name not in self._written:
-                self._written[name] = (np.tile(np.eye(4), (self.count, 1, 1)), None)
-                key_basis(rewrite, self._bones[name], self._written[name][0])
-        self._key(rewrite, self.ik.base, self._base_poses(), self._swing_poses)
-        for name, wanted in self._tail.items():
-            self._key(rewrite, name, wanted)
-        if self.ik.pole and self._poled.any():
-            self._key_pole(rewrite)
+    def _solve(
+        self, rows: Rows, scene: _Scene, which: Mask, played: Played, seen: Mask | None = None
+    ) -> Iterator[Change]:
+        """The base control, and the pole, on the frames `which` of a scene, found on the bench.
 
-    def _key(self, rewrite: Rewrite, name: str, poses: Array, parents: Array | None = None) -> None:
-        parents = self._parents[name] if parents is None else parents
-        written = self._written.get(name)
-        if written and np.array_equal(written[0], poses) and (parents is None or np.array_equal(written[1], parents)):
+        On the frames `seen` it was played with the present controls: what it differs by from the bench is made up for.
+        """
+        if not which.any():
             return
-        self._written[name] = (poses.copy(), None if parents is None else parents.copy())
-        key_basis(rewrite, self._bones[name], basis_from_pose(self._bone(name), poses, parents), EVERYTHING)
+        places = rows[which]
+        part = scene.pick(which)
+        goal = part.forward + self._plane_angles[places]
+        wanted = np.stack([part.wanted.along, self._plane_sides[places] * part.wanted.across, 0 * goal], axis=1)
+        wanted /= part.total[:, None]
+        if seen is not None:
+            differs = self._difference(part, goal, played, which) * seen[which][:, None]
+            wanted, goal = wanted - differs[:, :3], goal - differs[:, 3]
+        whole = _Solved(still(len(goal)), np.zeros((len(goal), 3)), np.zeros(len(goal)), np.zeros(len(goal)))
+        error = np.full(len(goal), np.inf)
+        folded = wanted[:, 1] < 0
+        stubborn = ~part.poled & (np.abs(wanted[:, 1]) < _STRAIGHT)
+        for kind, mine in (
+            (FREE, ~part.poled & ~folded),
+            (FOLDED, ~part.poled & folded),
+            (POLED, part.poled),
+            (FREE, stubborn & folded),  # what is nearly straight may be reached from the other side
+            (FOLDED, stubborn & ~folded),
+        ):
+            mine = np.flatnonzero(mine & (error > _ACCEPTED))
+            if len(mine):
+                solved, off = self._ask_solver(part.pick(mine), kind, wanted[mine], goal[mine])
+                better = off < error[mine]
+                error[mine[better]] = off[better]
+                for name in ("bases", "poles", "stretches", "shifts"):
+                    getattr(whole, name)[mine[better]] = getattr(solved, name)[better]
+        self._expected[places] = error
+        self._shifts[places] = part.frames[:, :, 1] * whole.shifts[:, None]
+        yield Change(self.ik.base, which, basis_from_pose(self._bone(self.ik.base), whole.bases, part.swing))
+        if self.ik.pole and part.poled.any():
+            yield self._pole_change(which & scene.poled, whole.poles[part.poled], played.poses)
+            yield Change(self._stretch_path, which & scene.poled, whole.stretches[part.poled])
 
-    def _base_poses(self) -> Array:
-        size = self.shape.size * self.total / self._rest_length
-        poses = np.tile(np.eye(4), (self.count, 1, 1))
-        turn = two_bone.base_rotations(self._frames, self.turns, self.shape.bend, self.ik.hinge)
-        poses[:, :3, :3] = turn * size[:, None, None]
-        poses[:, :3, 3] = self.heads
+    def _ask_solver(self, scene: _Scene, kind: two_bone.Unknowns, wanted: Array, goal: Array) -> tuple[_Solved, Array]:
+        """The controls for which the bench shows what is wanted (m, 3), and how far (m,) the middle joint is off."""
+        turns = two_bone.wrapped(goal - self._offset)
+        usual = self._bones[self.ik.base].ik_stretch
+
+        def controls(rows: Rows | slice, x: Array, turned: Array, poles: Array) -> _Solved:
+            part = scene.pick(rows)
+            bends = np.zeros(len(x)) if kind is POLED else x[:, 1]
+            shares = two_bone.stretch_of(x[:, 1], usual) if kind is POLED else np.full(len(x), usual)
+            bases = self._base_poses(part, x[:, 0], turned[rows], bends)
+            return _Solved(bases, self._pole_places(part, poles[rows]), shares, x[:, 2] * part.total)
+
+        def ask(rows: Rows, x: Array) -> Array:
+            part, given = scene.pick(rows), controls(rows, x, turns, goal)
+            targets = part.targets + part.frames[:, :, 1] * given.shifts[:, None]
+            shown = self._shown(part, goal[rows], *self._on_bench(kind is POLED, given, targets))
+            if not self._hangs:
+                shown[:, 2] = x[:, 2]
+            return shown
+
+        x, shown = self._searches[kind].solve(wanted, ask)
+        error = np.linalg.norm(shown[:, :2] - wanted[:, :2], axis=1)
+        return controls(slice(None), x, turns - shown[:, 3], goal - shown[:, 3]), error
+
+    def _on_bench(self, poled: bool, given: _Solved, targets: Array) -> tuple[Array, Array]:
+        return self._bench(poled).ask(given.bases, targets, *((given.poles, given.stretches) if poled else ()))
+
+    def _shown(self, scene: _Scene, goal: Array, middles: Array, ends: Array) -> Array:
+        """Middle joint along and across, end of the chain beyond the target, and angle (n, 4), as the search has them.
+
+        Lengths are in lengths of the limb. The angle is told as its difference from `goal` (n,); the middle joint is
+        on the other side of the chord, its across negative, where that would be more than a right angle.
+        """
+        figure = two_bone.figure(scene.frames, scene.heads, middles)
+        off = two_bone.wrapped(figure.angle - goal)
+        other = np.abs(off) > np.pi / 2
+        across = np.where(other, -figure.across, figure.across)
+        beyond = np.einsum("ni,ni->n", scene.frames[:, :, 1], ends - scene.targets)
+        lengths = np.stack([figure.along, across, _END_COUNTS * beyond], axis=1) / scene.total[:, None]
+        return np.concatenate([lengths, two_bone.wrapped(np.where(other, off + np.pi, off))[:, None]], axis=1)
+
+    def _difference(self, part: _Scene, goal: Array, played: Played, which: Mask) -> Array:
+        """By how much (m, 4) the rig shows something else than the bench, with the controls that it has now."""
+        base, (_, middle, target) = self.ik.base, self.ik.result[:3]
+        poses, count = {name: pose[which] for name, pose in played.poses.items()}, len(goal)
+        given = _Solved(
+            pose_from_basis(self._bone(base), played.bases[base][which], part.swing),
+            poses[self.ik.pole][:, :3, 3] if self.ik.pole else np.zeros((count, 3)),
+            played.values[self._stretch_path][which] if self.ik.pole_switch else np.zeros(count),
+            np.zeros(count),
+        )
+        ends = poses[middle][:, :3, 3] + self._bone(middle).length * poses[middle][:, :3, 1]
+        rig = self._shown(part, goal, poses[middle][:, :3, 3], ends)
+        bench = np.zeros_like(rig)
+        for poled in (False, True):
+            mine = part.poled == poled
+            if mine.any():
+                some = _Solved(*(getattr(given, name)[mine] for name in ("bases", "poles", "stretches", "shifts")))
+                got = self._on_bench(poled, some, poses[target][mine][:, :3, 3])
+                bench[mine] = self._shown(part.pick(mine), goal[mine], *got)
+        differs = rig - bench
+        differs[:, 3] = two_bone.wrapped(differs[:, 3])
+        if not self._hangs:
+            differs[:, 2] = 0
+        return differs
+
+    def _bench(self, poled: bool) -> Bench:
+        if poled not in self._made:
+            middle = self._bones[self.ik.result[1]]
+            solvers = [c for c in middle.constraints if isinstance(c, bpy.types.KinematicConstraint)]
+            solver = next(c for c in solvers if (c.pole_target is not None) == poled)
+            self._made[poled] = self._benches.enter_context(Bench(self._rig, middle.name, solver))
+        return self._made[poled]
+
+    def _base_poses(self, scene: _Scene, sizes: Array, turns: Array, bends: Array) -> Array:
+        """Poses (n, 4, 4) of the base control before solving."""
+        poses = still(len(sizes))
+        turn = two_bone.base_rotations(scene.frames, turns, bends, self.ik.hinge)
+        poses[:, :3, :3] = turn * (sizes * scene.total / self._rest_length)[:, None, None]
+        poses[:, :3, 3] = scene.heads
         return poses
 
-    def _key_pole(self, rewrite: Rewrite) -> None:
-        """The pole stands beside the chord's middle, as far away as in the rest pose."""
+    def _pole_places(self, scene: _Scene, angles: Array) -> Array:
+        """Beside the chord's middle (n, 3), as far away as in the rest pose."""
+        if not self.ik.pole:
+            return np.zeros_like(scene.heads)
+        away = np.stack([np.sin(angles), np.zeros(len(angles)), np.cos(angles)], axis=1)
+        out = np.einsum("nij,nj->ni", scene.frames, away) * (self._pole_distance() * scene.size)[:, None]
+        return (scene.heads + scene.targets) / 2 + out
+
+    def _pole_change(self, which: Mask, places: Array, poses: Poses) -> Change:
         assert self.ik.pole
-        bone, parents = self._bone(self.ik.pole), self._parents[self.ik.pole]
-        away = np.stack([np.sin(self.pole_angles), np.zeros(self.count), np.cos(self.pole_angles)], axis=1)
-        place = (self.heads + self.targets) / 2
-        place = (
-            place + np.einsum("nij,nj->ni", self._frames, away) * (self._pole_distance() * self._parent_size)[:, None]
-        )
-        poses = pose_from_basis(bone, np.tile(np.eye(4), (self.count, 1, 1)), parents)
-        poses[:, :3, 3] = place
-        key_basis(rewrite, self._bones[self.ik.pole], basis_from_pose(bone, poses, parents), (LOCATION,))
+        bone, parents = self._bone(self.ik.pole), self._parent(poses, self.ik.pole)
+        parents = None if parents is None else parents[which]
+        pole = pose_from_basis(bone, still(len(places)), parents)
+        pole[:, :3, 3] = places
+        return Change(self.ik.pole, which, basis_from_pose(bone, pole, parents), (LOCATION,))
 
     def _pole_distance(self) -> float:
         head = np.array(self._bone(self.ik.base).head_local)
@@ -204,72 +401,3 @@ class IkMatch:
         to_pole = np.array(self._bone(self.ik.pole).head_local) - head
         chord = (tip - head) / np.linalg.norm(tip - head)
         return float(np.linalg.norm(to_pole - (to_pole @ chord) * chord)) or self._rest_length
-
-    # Solving
-
-    def probes(self) -> list[int]:
-        """Frames on which the solver is to be tried first: the straightest, the most bent and some between."""
-        open_ = np.flatnonzero(~self._fits)
-        order = open_[np.argsort((self._wanted.across / self.total)[open_], kind="stable")]
-        return (
-            sorted({int(order[round(place)]) for place in np.linspace(0, len(order) - 1, _PROBES)})
-            if len(order)
-            else []
-        )
-
-    def saw(self, rows: Rows, poses: Poses) -> None:
-        """Take in what the evaluated rig shows on the frames `rows` with the present controls."""
-        for name in self._parents:
-            parent = self._parent_poses(poses, name)
-            if parent is not None:
-                self._parents[name][rows] = parent
-        if self._swing is not None:
-            swing = self._swing_poses
-            swing[rows] = poses[self._swing.name]
-            self._place_base(swing)
-        heads = poses[self.ik.base][:, :3, 3]
-        middles = poses[self.ik.result[1]][:, :3, 3]
-        seen = two_bone.figure(self._frames[rows], heads, middles)
-        error = np.linalg.norm(middles - self.middles[rows], axis=1) / self.total[rows]
-        self.shape.saw(rows, seen.along / self.total[rows], seen.across / self.total[rows], error)
-        self._turn(rows, seen)
-        # with a pole nothing moves the middle joint along the chord: a rest there is not waited for
-        rest = np.where(self._poled[rows], np.abs(seen.along - self._wanted.along[rows]) / self.total[rows], 0)
-        self.error[rows] = np.sqrt(np.maximum(error**2 - rest**2, 0))
-        self.waiting[rows] = self.error[rows] > _CLOSE
-
-    def _turn(self, rows: Rows, seen: two_bone.Figure) -> None:
-        """Learn how the figure lies about the chord, and turn it to where it shall be."""
-        clear = seen.across > 1e-5 * self.total[rows]
-        free, poled = rows[clear & ~self._poled[rows]], rows[clear & self._poled[rows]]
-        angle = np.zeros(self.count)
-        angle[rows] = seen.angle
-        self._offset[free] = two_bone.wrapped(angle[free] - self.turns[free])
-        self._aim()
-        self.turns[free] += two_bone.wrapped(self._goal[free] - angle[free])
-        self.pole_angles[poled] += two_bone.wrapped(self._goal[poled] - angle[poled])
-
-    def try_out(self, step: int, rows: Rows) -> bool:
-        """Prepare the next evaluation of the probed frames `rows`; False when enough is known for all frames.
-
-        Size and bend are moved one after the other, to see the slopes; then they are corrected.
-        """
-        if step == 0:
-            self.shape.nudge(rows, 0, 0.5)
-        elif step == 1:
-            self.shape.nudge(rows, 1, 1.0)
-        elif step < _PROBE_STEPS:
-            self.shape.correct(rows)
-        else:
-            self.shape.settle()
-            self.shape.spread(rows, self._wanted.across / self.total)
-            return False
-        return True
-
-    def correct(self) -> None:
-        """Choose the next size and bend of all frames that are not there yet."""
-        self.shape.correct(np.flatnonzero(self.waiting))
-
-    def settle(self) -> None:
-        """Go back to the best that was seen."""
-        self.shape.settle()

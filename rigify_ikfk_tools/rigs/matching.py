@@ -3,102 +3,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any
 
 import bpy
 import numpy as np
+from numpy.typing import NDArray
 
-from ..geometry.two_bone import Rows
 from .fcurves import Rewrite
 from .limbs import FK, Finger, Limb
 from .match_finger import FingerMatch
 from .match_fk import FkMatch
 from .match_ik import IkMatch
-from .stage import Played, Stage
+from .stage import Played, Poses, Stage
+from .tracks import Tracks, whole
 
 Match = FkMatch | IkMatch | FingerMatch
+Places = NDArray[np.integer[Any]]
+Kept = dict[str, NDArray[np.float32]]
+"""Pose matrices by bone name, without their last row (n, 3, 4), in single precision as Blender has them."""
 
-_CORRECTIONS = 12
-"""How often frames that are not there yet are corrected at most."""
-_FULL_ROUNDS, _SHARE = 2, 4
-"""After two corrections of all frames, a quarter of them, the worst, is looked at in each round."""
-_PLAYBACKS = 2.6
-"""What all corrections may cost together."""
-_EVALUATIONS = 240
-"""So many frames may be evaluated whatever the range: a short one is corrected until it is there."""
-
-
-def match_sides(
-    stage: Stage, rewrite: Rewrite, rig: bpy.types.Object, sides: Sequence[tuple[Limb, str]], seen: Played
-) -> None:
-    """Key the given side of each limb so that it shows what `look` has `seen` on the frames of `rewrite`."""
-    matches = _matches(rig, sides)
-    for match in matches:
-        match.begin(seen)
-    _solve(stage, rewrite, matches)
+_BLOCK = 256
+"""Frames that are held in memory with all that is read of them."""
+_CORRECTIONS = 4
+"""How often controls are corrected at most after they were first written."""
 
 
-def look(stage: Stage, frames: Iterable[int], rig: bpy.types.Object, sides: Sequence[tuple[Limb, str]]) -> Played:
-    """Play the frames, reading all that the matching of these sides will ask for."""
-    return _see(stage, frames, _matches(rig, sides))
+class Matching:
+    """Limbs and the sides that shall show what is visible now, on all frames of a shot.
+
+    With `visible` the visible bones will show that; without, for sliders that are left alone, the bones that they would
+    follow on the side of each limb. First `look`, which changes nothing; then `carry_over`, which keys the controls,
+    plays the shot, and corrects what is not there yet. To be used in a ``with`` statement.
+    """
+
+    def __init__(
+        self,
+        stage: Stage,
+        rig: bpy.types.Object,
+        sides: Sequence[tuple[Limb, str]],
+        frames: range,
+        *,
+        visible: bool = True,
+    ) -> None:
+        self._stage, self._rig, self._frames = stage, rig, frames
+        self._benches = ExitStack()
+        self._matches = list(_matches(rig, sides, self._benches))
+        self._tracks = Tracks(rig, len(frames))
+        self._visible = sorted({name for limb, _ in sides for name in limb.visible})
+        self._shows = {limb.name: limb.visible if visible else limb.result(side) for limb, side in sides}
+        self._before: Kept = _room(self._visible, len(frames))
+        self._after: Kept = {}
+
+    def __enter__(self) -> Matching:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._benches.close()
+
+    def look(self) -> None:
+        """See what is visible, and find what the controls must be."""
+        for match in self._matches:
+            match.begin(len(self._frames))
+        for places in _blocks(np.arange(len(self._frames))):
+            played = self._play(places)
+            for name in self._visible:
+                self._before[name][places] = played.poses[name][:, :3]
+            wanted = {name: played.poses[name] for name in self._visible}
+            for match in self._matches:
+                self._tracks.put(places, match.first(places, wanted, played))
+
+    def carry_over(self, rewrite: Rewrite) -> None:
+        """Key the controls and correct them, until nothing is left to correct when the frames are played."""
+        self._after = _room({name for names in self._shows.values() for name in names}, len(self._frames))
+        waiting: Places = np.arange(len(self._frames))
+        for turn in range(_CORRECTIONS + 1):
+            self._tracks.write(rewrite)
+            touched = [self._compare(places, correct=turn < _CORRECTIONS) for places in _blocks(waiting)]
+            waiting = np.concatenate(touched)
+            if not len(waiting):
+                break
+
+    def seen(self, limb: Limb) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+        """Pose matrices (n, 3, 4) of each visible bone before, and what was shown when each frame was last played."""
+        for name, shown in zip(limb.visible, self._shows[limb.name], strict=True):
+            yield self._before[name], self._after[shown]
+
+    def _compare(self, places: Places, *, correct: bool) -> Places:
+        """Play some frames; those of them on which a control was corrected."""
+        played = self._play(places)
+        for name in self._after:
+            self._after[name][places] = played.poses[name][:, :3]
+        if not correct:
+            return places[:0]
+        wanted: Poses = {name: whole(self._before[name][places]) for name in self._visible}
+        touched = [self._tracks.put(places, match.again(places, wanted, played)) for match in self._matches]
+        return np.unique(np.concatenate(touched))
+
+    def _play(self, places: Places) -> Played:
+        reads, bases, values = (
+            sorted({name for match in self._matches for name in names(match)})
+            for names in (lambda match: match.reads, lambda match: match.bases, lambda match: match.values)
+        )
+        return self._stage.play((self._frames[place] for place in places), reads, bases=bases, values=values)
 
 
-def _matches(rig: bpy.types.Object, sides: Sequence[tuple[Limb, str]]) -> list[Match]:
-    fingers = {limb: {side for other, side in sides if other == limb} for limb, _ in sides if isinstance(limb, Finger)}
-    two_bone = [(limb, side) for limb, side in sides if limb not in fingers]
-    matches: list[Match] = [FkMatch(rig, limb) if side == FK else IkMatch(rig, limb) for limb, side in two_bone]
-    return matches + [FingerMatch(rig, finger, wanted) for finger, wanted in fingers.items()]
+def _blocks(places: Places) -> Iterator[Places]:
+    for first in range(0, len(places), _BLOCK):
+        yield places[first : first + _BLOCK]
 
 
-def _see(stage: Stage, frames: Iterable[int], matches: Sequence[Match]) -> Played:
-    reads, bases, values = (
-        sorted({name for match in matches for name in names(match)})
-        for names in (lambda match: match.reads, lambda match: match.bases, lambda match: match.values)
-    )
-    return stage.play(frames, reads, bases=bases, values=values)
+def _room(names: Iterable[str], count: int) -> Kept:
+    return {name: np.empty((count, 3, 4), np.float32) for name in names}
 
 
-def _solve(stage: Stage, rewrite: Rewrite, matches: Sequence[Match]) -> None:
-    """Write the controls, evaluate, correct; the last keys written are the result."""
-    probed = np.array(sorted({row for match in matches for row in match.probes()}), int)
-    step = 0
-    while len(probed):
-        _evaluate(stage, rewrite, matches, probed)
-        more = [match.try_out(step, probed) for match in matches]  # each takes part, whatever the others say
-        if not any(more):
-            break
-        step += 1
-    count = len(rewrite.frames)
-    left = max(_PLAYBACKS * count, _EVALUATIONS)
-    share = max(-(-count // _SHARE), min(count, _EVALUATIONS // _CORRECTIONS))
-    for turn in range(_CORRECTIONS):
-        waiting = _worst_waiting(matches, count if turn < _FULL_ROUNDS else share)
-        left -= len(waiting)
-        if not len(waiting) or left < 0:
-            break
-        _evaluate(stage, rewrite, matches, waiting)
-        for match in matches:
-            match.correct()
-    for match in matches:
-        match.settle()
-    _write(rewrite, matches)
-
-
-def _worst_waiting(matches: Sequence[Match], most: int) -> Rows:
-    """The frames that are not there yet, at most so many, those with the largest error."""
-    error = np.max([np.where(match.waiting, match.error, 0.0) for match in matches], axis=0).astype(float)
-    worst = np.argsort(-error, kind="stable")[:most]
-    return np.sort(worst[error[worst] > 0])
-
-
-def _evaluate(stage: Stage, rewrite: Rewrite, matches: Sequence[Match], rows: Rows) -> None:
-    _write(rewrite, matches)
-    seen = _see(stage, (rewrite.frames[row] for row in rows), matches)
-    for match in matches:
-        match.saw(rows, seen.poses)
-
-
-def _write(rewrite: Rewrite, matches: Sequence[Match]) -> None:
-    for match in matches:
-        match.key(rewrite)
-    rewrite.curves.changed()
+def _matches(rig: bpy.types.Object, sides: Sequence[tuple[Limb, str]], benches: ExitStack) -> Iterator[Match]:
+    fingers: dict[Finger, set[str]] = {}
+    for limb, side in sides:
+        if isinstance(limb, Finger):
+            fingers.setdefault(limb, set()).add(side)
+        else:
+            yield FkMatch(rig, limb) if side == FK else IkMatch(rig, limb, benches)
+    for finger, wanted in fingers.items():
+        yield FingerMatch(rig, finger, wanted)

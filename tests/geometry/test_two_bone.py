@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The chord frame and the search for size and bend, against a solver of our own making."""
+"""The chord frame, and the plane that a limb bends in."""
 
 from __future__ import annotations
 
@@ -49,59 +49,47 @@ def test_a_target_on_the_head_gives_a_frame_and_no_nan():
     assert np.isfinite(to_quaternions(frames)).all()
 
 
-def test_a_straight_limb_takes_its_plane_from_the_hinge():
-    wanted = two_bone.Figure(np.full(3, 0.5), np.array([0.0, 3e-4, 0.1]), np.full(3, 1.0))
-    goal = two_bone.goal_angles(wanted, np.full(3, 0.2), np.ones(3))
-    assert goal[0] == pytest.approx(0.2)
-    assert 0.2 < goal[1] < 1.0
-    assert goal[2] == pytest.approx(1.0)
+def test_a_straight_limb_takes_its_plane_from_its_neighbours_in_time():
+    off = np.array([0.4, 2.9, -1.0, 3.0, 0.8])  # a straight limb's own angles are noise
+    plane = two_bone.bend_planes(off, np.array([0.2, 0, 1e-5, 1e-4, 0.2]))
+    np.testing.assert_allclose(plane.angles, np.linspace(0.4, 0.8, 5), atol=1e-12)
+    assert (plane.sides == 1).all()
 
 
-def toy_solver(shape, reach):
-    """Something as crooked as Blender's solver: both lengths depend on both unknowns and on the reach."""
-    size, bend = shape.size - 1, shape.bend
-    along = 0.5 * reach + 0.04 * size + 0.001 * bend + 0.0004 * bend**2
-    across = np.sqrt(np.maximum(0, 0.25 - along**2 + 0.6 * size - 0.004 * bend * reach))
-    return along, across
+def test_a_limb_that_is_always_straight_bends_as_its_hinge_would():
+    plane = two_bone.bend_planes(np.array([1.0, -2.0]), np.zeros(2))
+    assert not plane.angles.any()
+    assert (plane.sides == 1).all()
 
 
-def test_the_search_finds_what_the_solver_needs_from_few_probes():
-    reach = np.linspace(0.5, 0.97, 60)
-    truth = two_bone.Shape(np.zeros(60), np.zeros(60))
-    truth.unknowns = np.stack([50 + 2 * (1 - reach), -1 - 2 * reach], axis=1)
-    along, across = toy_solver(truth, reach)
-    shape = two_bone.Shape(along, across)
-
-    def evaluate(rows):
-        got = toy_solver(shape, reach)
-        shape.saw(rows, got[0][rows], got[1][rows], np.hypot(got[0] - along, got[1] - across)[rows])
-
-    probes = np.array([0, 15, 30, 45, 59])
-    evaluate(probes)
-    shape.nudge(probes, 0, 0.5)
-    evaluate(probes)
-    shape.nudge(probes, 1, 1.0)
-    evaluate(probes)
-    for _ in range(2):
-        shape.correct(probes)
-        evaluate(probes)
-    shape.settle()
-    shape.spread(probes, across)
-    rows = np.arange(60)
-    for _ in range(3):
-        evaluate(rows)
-        shape.correct(rows)
-    assert shape.best_error.max() < 2e-4
+def test_a_limb_that_passes_through_straight_keeps_its_plane():
+    reach = np.array([0.1, 0.05, 0.01, 0.0, 0.01, 0.05, 0.1])
+    off = np.array([0.1, 0.1, 0.1, 0.0, 0.1 + np.pi, 0.1 - np.pi, 0.1 + np.pi])
+    plane = two_bone.bend_planes(off, reach)
+    np.testing.assert_allclose(plane.angles, 0.1, atol=1e-12)
+    np.testing.assert_array_equal(plane.sides[[0, 1, 2, 4, 5, 6]], [1, 1, 1, -1, -1, -1])
 
 
-def test_known_unknowns_are_not_spread_over():
-    shape = two_bone.Shape(np.full(4, 0.5), np.full(4, 0.1))
-    known = np.array([False, True, False, False])
-    shape.start(known, np.full(4, 1.25), np.full(4, 0.3))
-    shape.spread(np.array([0]), np.full(4, 0.1))
-    assert shape.size[1] == pytest.approx(1.25)
-    assert shape.bend[1] == pytest.approx(0.3)
-    assert shape.size[2] == shape.size[0]
+def test_a_limb_that_may_not_fold_turns_instead():
+    off, reach = np.array([0.1, 0.1 + np.pi, 0.1 + np.pi]), np.array([0.05, 0.05, 0.05])
+    assert (two_bone.bend_planes(off, reach, folds=False).sides == 1).all()
+    assert (two_bone.bend_planes(off, reach * 4).sides == 1).all()  # nor one that is bent too far for it
+    assert (two_bone.bend_planes(off, reach).sides == [1, -1, -1]).all()
+
+
+def test_planes_in_two_parts_are_those_of_the_whole():
+    rng = np.random.default_rng(3)
+    off, reach = np.cumsum(rng.normal(0, 0.3, 40)), 0.05 * np.abs(np.sin(np.arange(40) / 4))
+    whole = two_bone.bend_planes(off, reach)
+    first = two_bone.bend_planes(off[:17], reach[:17])
+    second = two_bone.bend_planes(off[17:], reach[17:], first)
+    np.testing.assert_allclose(np.concatenate([first.angles, second.angles]), whole.angles, atol=0.2)
+    np.testing.assert_array_equal(np.concatenate([first.sides, second.sides]), whole.sides)
+
+
+def test_the_first_bones_share_of_the_stretching():
+    np.testing.assert_allclose(two_bone.stretch_of(np.array([0, 0.03]), 0.1), [0.1, 0.2])
+    np.testing.assert_allclose(two_bone.stretch_of(np.array([0, 0.03]), 0.05), [0.05, 0.2])
 
 
 def test_the_rest_pose_tells_to_which_side_the_joint_folds():

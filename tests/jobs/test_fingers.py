@@ -152,7 +152,7 @@ def test_fingers_and_arms_in_one_bake(shot, shots):
     assert {*FINGERS, "hand.L", "hand.R", "foot.L", "foot.R"} == {limb.limb for limb in report.limbs}
     moved = shots.millimetres(body, shots.visible_poses(shot)[0]).max()
     assert moved < 0.3
-    assert off(before, after)[0] < moved + MM
+    assert off(before, after)[0] < moved + 0.15  # a hand that is turned by 0.05 degrees carries them so far
     # the IK controls stand where the tips are now: IK has nothing to pull
     tips = after[1]
     for value in (0.0, 1.0):
