@@ -45,6 +45,10 @@ _NOISE = 1e-4
 """How far the solver's own tolerance may move what it shows."""
 _CLOSE, _NEAR = 6e-5, 1.5e-4
 """A frame is done when it is closer than this; after the third round the second will do."""
+_HARD = (2e-4, 1.5e-3)
+"""Frames that are left with such an error are tried from other starts; with a larger one they are out of reach."""
+_FEW, _STARTS = 16, 7
+"""At most so many of them, from so many starts."""
 _ALIKE = 1e-5
 """Wanted numbers that differ less are searched once."""
 _REMEMBERED = 64
@@ -76,7 +80,13 @@ class Search:
             self._learn(goals[nodes], lambda rows, x: ask(picked[nodes[rows]], x))
         x, slopes = self._guess(goals[:, 1])
         best, shown = self._approach(x, slopes, goals, lambda rows, x: ask(picked[rows], x), _ROUNDS)
-        near = np.linalg.norm(shown[:, : self._count] - goals, axis=1) < _NEAR
+        error = self._error(shown, goals)
+        hard = np.flatnonzero((error > _HARD[0]) & (error < _HARD[1]))[:_FEW]
+        if len(hard):
+            anew = self._try_anew(goals[hard], lambda rows, x: ask(picked[hard[rows]], x))
+            better = self._error(anew[1], goals[hard]) < error[hard]
+            best[hard[better]], shown[hard[better]] = anew[0][better], anew[1][better]
+        near = self._error(shown, goals) < _NEAR
         self._remember(goals[near, 1], best[near])
         return (best * self._unit)[same], shown[same]
 
@@ -98,7 +108,7 @@ class Search:
         if len(self._places):
             x = self._guess(goals[:, 1])[0]
         x, shown = self._approach(x, self._try_slopes(x, rows, ask), goals, ask, _NODE_ROUNDS)
-        error = np.linalg.norm(shown[:, : self._count] - goals, axis=1)
+        error = self._error(shown, goals)
         slopes = self._try_slopes(x, rows, ask).reshape(len(x), -1)
         order = np.argsort(np.concatenate([self._slope_places, goals[:, 1]]), kind="stable")
         self._slopes = np.concatenate([self._slopes, slopes])[order]
@@ -107,6 +117,25 @@ class Search:
         if not good.any() and not len(self._places):
             good[np.argmin(error)] = True
         self._remember(goals[good, 1], x[good])
+
+    def _try_anew(self, goals: Array, ask: Ask) -> tuple[Array, Array]:
+        """The same as `_approach` from many starts, which the second unknown tells apart."""
+        starts = np.linspace(self._low[1], self._high[1], _STARTS)
+        rows = np.repeat(np.arange(len(goals)), _STARTS)
+        x = self._bounded(self._kind.guess(goals[rows, 1]) / self._unit)
+        x[:, 1] = np.tile(starts, len(goals))
+
+        def ask_all(places: Rows, x: Array) -> Array:
+            return ask(rows[places], x)
+
+        slopes = self._try_slopes(x, np.arange(len(x)), ask_all)
+        best, shown = self._approach(x, slopes, goals[rows], ask_all, _ROUNDS)
+        error = self._error(shown, goals[rows]).reshape(-1, _STARTS)
+        picked = np.arange(len(goals)) * _STARTS + error.argmin(axis=1)
+        return best[picked], shown[picked]
+
+    def _error(self, shown: Array, goals: Array) -> Array:
+        return np.linalg.norm(shown[:, : self._count] - goals, axis=1)
 
     def _try_slopes(self, x: Array, rows: Rows, ask: Ask) -> Array:
         """Slopes (m, k, k) by moving one unknown after the other."""

@@ -69,14 +69,6 @@ class Figure:
     angle: Array
 
 
-@dataclass
-class Plane:
-    """The plane that a limb bends in, each (n,): an angle in radians, and the side, 1 or -1, to which it bends."""
-
-    angles: Array
-    sides: Array
-
-
 def chord_frames(bases: Array, heads: Array, targets: Array) -> Array:
     """Rotations (n, 3, 3) of the chord frames: the base bone's own, turned by the shortest arc onto the chord.
 
@@ -115,39 +107,31 @@ def bend_angle_at_rest(base: Array, middle_direction: Array) -> float:
 
 
 def bend_planes(
-    off: Array, reach: Array, last: Plane | None = None, *, folds: bool | NDArray[np.bool_] = True
-) -> Plane:
-    """In which plane each frame's limb bends, and to which side, so that neither jumps from frame to frame.
+    off: Array, reach: Array, last: float | None = None, *, folds: bool | NDArray[np.bool_] = True
+) -> Array:
+    """The planes (n,) that a limb bends in, as angles in radians that do not jump from frame to frame.
 
     `off` (n,) is the angle in radians about the chord from where the hinge would bend the limb to where the middle
     joint is, `reach` (n,) how far that stands off the chord, in lengths of the limb. A limb that passes through
     straight keeps its plane and bends to the other side of it, as long as it is nearly straight and where `folds` (n,)
     allows it; else the plane turns. A straight limb says nothing: it takes its plane from its neighbours in time.
-    `last` is what the frames before ended with.
+    `last` is the plane of the frame before.
     """
     count = len(off)
-    angles, sides = np.zeros(count), np.ones(count)
     telling = np.flatnonzero(reach > _TELLING)
-    if len(telling):
-        two = np.stack([off[telling], off[telling] + np.pi], axis=1)
-        forbidden = (reach[telling] > _MOST_FOLDED) | ~np.broadcast_to(folds, (count,))[telling]
-        own = np.stack([np.zeros(len(telling)), np.where(forbidden, 1e3, 0.05)], axis=1)
-        own += np.where(np.abs(wrapped(two)) > np.pi / 2, 0.02, 0)
-        turned = np.abs(wrapped(two[1:, None, :] - two[:-1, :, None]))  # frame, from side, to side
-        begin = np.zeros(2) if last is None else np.abs(wrapped(two[0] - last.angles[-1]))
-        picked = _cheapest(own, turned, begin)
-        chosen = two[np.arange(len(telling)), picked]
-        start = 0.0 if last is None else float(last.angles[-1])
-        chosen = np.unwrap(np.concatenate([[start], chosen]))[1:]
-        frames = np.arange(count)
-        angles = np.interp(frames, telling, chosen)
-        if last is not None:  # until the limb tells its plane, the one before holds
-            angles[: telling[0]] = start + (chosen[0] - start) * (frames[: telling[0]] + 1) / (telling[0] + 1)
-        nearest = np.clip(np.searchsorted(telling, frames), 0, len(telling) - 1)
-        sides = np.where(picked == 0, 1.0, -1.0)[nearest]
-    elif last is not None:
-        angles[:], sides[:] = last.angles[-1], last.sides[-1]
-    return Plane(angles, sides)
+    if not len(telling):
+        return np.full(count, last or 0.0)
+    two = np.stack([off[telling], off[telling] + np.pi], axis=1)
+    forbidden = (reach[telling] > _MOST_FOLDED) | ~np.broadcast_to(folds, (count,))[telling]
+    own = np.stack([np.zeros(len(telling)), np.where(forbidden, 1e3, 0.05)], axis=1)
+    own += np.where(np.abs(wrapped(two)) > np.pi / 2, 0.02, 0)
+    turned = np.abs(wrapped(two[1:, None, :] - two[:-1, :, None]))  # frame, from side, to side
+    begin = np.zeros(2) if last is None else np.abs(wrapped(two[0] - last))
+    chosen = two[np.arange(len(telling)), _cheapest(own, turned, begin)]
+    chosen = np.unwrap(np.concatenate([[last or 0.0], chosen]))[1:]
+    if last is None:
+        return np.interp(np.arange(count), telling, chosen)
+    return np.interp(np.arange(count), [-1, *telling], [last, *chosen])
 
 
 def _cheapest(own: Array, steps: Array, begin: Array) -> NDArray[np.int64]:

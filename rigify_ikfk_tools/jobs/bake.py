@@ -46,6 +46,7 @@ def bake(
     frames: range | None = None,
     scene: bpy.types.Scene | None = None,
     set_slider: bool = True,
+    keep_roll: bool = False,
     tolerance_mm: float = 1.0,
 ) -> BakeReport:
     """Key the IK or the FK side of limbs so that it shows, on every frame, the pose that was visible before.
@@ -53,8 +54,10 @@ def bake(
     `to` is ``"ik"`` or ``"fk"``, or names the side for each limb. `limbs` are names as in Rigify's panel (``hand.L``;
     ``arm.L`` is understood too), all by default: arms, legs, and fingers that have an IK control. `frames`
     has a step of 1 and defaults to the range of `scene`, which defaults to the rig's own or the current one. With
-    `set_slider` the IK-FK sliders are keyed to that side inside the frames. Keys and pose outside the frames stay as
-    they are. Errors of the report beyond `tolerance_mm` are named, and locked channels that had to move.
+    `set_slider` the IK-FK sliders are keyed to that side inside the frames. IK feet get neutral roll controls; with
+    `keep_roll` the foot's control keeps its orientation instead, as far as rolling the heel from it can make the pose.
+    Keys and pose outside the frames stay as they are. Errors of the report beyond `tolerance_mm` are named, and locked
+    channels that had to move.
 
     Raises ToolError, and leaves everything as it was, when the rig, a limb, the frames or an F-curve can't be served.
     """
@@ -64,7 +67,7 @@ def bake(
     with (
         Stage(rig, scene) as stage,
         Rewrite(rig, frames) as rewrite,
-        Matching(stage, rig, sides, frames, visible=set_slider) as matching,
+        Matching(stage, rig, sides, frames, visible=set_slider, keep_roll=keep_roll) as matching,
     ):
         matching.look()
         locked = LockedChannels(rewrite, rig, sides)

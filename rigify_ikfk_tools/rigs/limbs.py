@@ -63,6 +63,8 @@ class IkSide:
     """Controls of the visible bones beyond the end, such as the toe."""
     rolls: tuple[str, ...]
     """Controls between the end control and the target, such as heel and spin; neutral after a bake."""
+    heel: str | None
+    """The one of them whose rotation rolls the foot, copied by bones that carry the target."""
     hinge: int
     """The axis (0 for X, 2 for Z) about which the second bone may bend."""
     pole_switch: Setting | None
@@ -355,7 +357,7 @@ class _Structure:
             raise _NotServed("the first bone of its IK chain is not a control, as with paws")
         hinges = [axis for axis in range(3) if not (middle.lock_ik_x, middle.lock_ik_y, middle.lock_ik_z)[axis]]
         poled = next((c for c in solvers if c.pole_target == self.rig and c.pole_subtarget in self.bones), None)
-        end, rolls = self._end_control(target)
+        end, rolls, heel = self._end_control(target)
         tail = tuple(result[3:])
         if any(_is_mechanism(self.bones[name]) for name in tail):
             raise _NotServed("a bone beyond its end has no control on the IK side")
@@ -366,12 +368,13 @@ class _Structure:
             pole=poled.pole_subtarget if poled else None,
             tail=tail,
             rolls=rolls,
+            heel=heel,
             hinge=hinges[0] if len(hinges) == 1 else 0,
             pole_switch=self._driven(middle.name, poled, "mute") if poled else None,
         )
 
-    def _end_control(self, target: bpy.types.PoseBone) -> tuple[str, tuple[str, ...]]:
-        """The control that carries the solver's target, and the controls between the two."""
+    def _end_control(self, target: bpy.types.PoseBone) -> tuple[str, tuple[str, ...], str | None]:
+        """The control that carries the solver's target, the controls between the two, and which of them is the heel."""
         line = []
         bone = target.parent
         while bone is not None and not any(c.type == "ARMATURE" for c in bone.constraints):
@@ -382,13 +385,18 @@ class _Structure:
             raise _NotServed("no control moves the target of its IK solver")
         end = free[-1]
         between = {bone.name for bone in line[: line.index(end)]}
+        heels = []
         for bone in list(line[: line.index(end)]):  # a roll may be copied from a control beside the line
             for constraint in bone.constraints:
                 subtarget = getattr(constraint, "subtarget", "")
                 if subtarget in self.bones and end in self.bones[subtarget].parent_recursive:
                     between.add(subtarget)
-        rolls = (self.bones[name] for name in between)
-        return end.name, tuple(sorted((b.name for b in rolls if not _is_mechanism(b)), key=self._depth))
+                    bone = self.bones[subtarget]
+                    if constraint.type == "COPY_ROTATION" and bone.rotation_mode not in ("QUATERNION", "AXIS_ANGLE"):
+                        heels.append(subtarget)
+        rolls = [name for name in between if not _is_mechanism(self.bones[name])]
+        heel = heels[0] if len(set(heels)) == 1 else None
+        return end.name, tuple(sorted(rolls, key=self._depth)), heel
 
     def corrected_chains(self) -> Iterator[tuple[str, list[str], InverseKinematics]]:
         """Each chain of visible bones that IK bends on top of what they copy, with its name: root first."""
@@ -439,6 +447,7 @@ class _Structure:
                 pole=None,
                 tail=(),
                 rolls=(),
+                heel=None,
                 hinge=0,
                 pole_switch=None,
             ),

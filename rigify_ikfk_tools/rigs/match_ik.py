@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry import two_bone
-from ..geometry.rotations import shortest_arc, split_scale
+from ..geometry.rotations import about_axis, shortest_arc, split_scale, to_eulers
 from ..geometry.search import Rows, Search
 from ..geometry.two_bone import FOLDED, FREE, POLED
 from .bench import Bench
@@ -28,6 +28,8 @@ _CLOSE = 4e-5
 """A middle joint nearer than this to its place, in lengths of the limb, is there already."""
 _ACCEPTED = 1.6e-4
 """A middle joint nearer than this to its place is not corrected again after it was solved."""
+_UNEVEN = 1e-3
+"""By how much the first bone's share of the limb's length may differ from that at rest without a word."""
 _STRAIGHT = 2e-3
 """A middle joint nearer to the chord than this, in lengths of the limb, may be reached from either side."""
 _END_COUNTS = 3.0
@@ -89,10 +91,11 @@ class IkMatch:
     turn about the chord, size, and the bend to start from. With a pole the pole makes the turn, the start does not
     count, and the base's share of the stretching stands in for it. They are found by asking the solver on a bench.
     The visible end hangs on the second bone, which ends beside the target: the target makes up for that. Roll controls
-    are neutral.
+    are neutral, unless the roll shall be kept.
     """
 
-    def __init__(self, rig: bpy.types.Object, limb: Limb, benches: ExitStack) -> None:
+    def __init__(self, rig: bpy.types.Object, limb: Limb, benches: ExitStack, *, keep_roll: bool = False) -> None:
+        """With `keep_roll` the end control keeps its orientation, as far as the heel can roll the foot from it."""
         self.limb, self.ik = limb, limb.ik
         self._rig, self._bones, self._benches = rig, rig.pose.bones, benches
         base, middle, target = (self._bones[name] for name in self.ik.result[:3])
@@ -106,13 +109,15 @@ class IkMatch:
         if self._tracks:
             parents.add(self._swing.parent)
         self.reads = {*limb.visible, *self.ik.result, *controls, *(bone.name for bone in parents if bone)}
-        self.bases = {self.ik.base, *filter(None, [self.ik.pole])}
+        self.bases = {self.ik.base, *self.ik.rolls, *filter(None, [self.ik.pole])}
         self._stretch_path = f"{base.path_from_id()}.ik_stretch"
         self.values = {self.ik.pole_switch.path, self._stretch_path} if self.ik.pole_switch else set()
-        self._rest_length = (middle.bone.head_local - base.bone.head_local).length
-        self._rest_length += (target.bone.head_local - middle.bone.head_local).length
+        first = (middle.bone.head_local - base.bone.head_local).length
+        self._rest_length = first + (target.bone.head_local - middle.bone.head_local).length
+        self._first_share = first / self._rest_length
         to_end = np.array(target.bone.head_local - middle.bone.head_local)
         self._offset = two_bone.bend_angle_at_rest(np.array(base.bone.matrix_local)[:3, :3], to_end)
+        self._heel = self.ik.heel if keep_roll else None
         self._hangs = self._bones[limb.visible[2]].bone.use_connect
         self._made: dict[bool, Bench] = {}
         self._searches = {kind: Search(kind) for kind in (FREE, FOLDED, POLED)}
@@ -120,9 +125,15 @@ class IkMatch:
     def begin(self, count: int) -> None:
         """Be ready for so many frames."""
         self._kept = np.zeros(count, bool)
-        self._plane_angles, self._plane_sides = np.zeros(count), np.ones(count)
+        self._planes = np.zeros(count)
         self._shifts = np.zeros((count, 3))
         self._expected = np.zeros(count)
+        self.held_back, self.uneven = np.zeros(count, bool), np.zeros(count, bool)
+
+    held_back: Mask
+    """The frames (n,) on which a constraint keeps the target from where the controls carry it: out of reach."""
+    uneven: Mask
+    """The frames (n,) on which the visible bones are not stretched alike: IK can scale a limb as a whole only."""
 
     def first(self, rows: Rows, wanted: Poses, played: Played) -> Iterator[Change]:
         """All controls on the next frames `rows`, from what was seen on them before any was changed."""
@@ -130,7 +141,10 @@ class IkMatch:
         kept = self._kept[rows] = self._fitting(wanted, poses)
         everywhere = np.ones(len(rows), bool)
         for name in self.ik.rolls:
-            yield Change(name, everywhere, still(len(rows)))
+            basis = self._rolled(name, wanted, poses) if name == self._heel else still(len(rows))
+            if self._heel:
+                basis[kept] = played.bases[name][kept]
+            yield Change(name, everywhere, basis)
         if self.ik.pole:
             yield Change(self.ik.pole, everywhere, played.bases[self.ik.pole], (LOCATION,), passive=True)
         if self._stretch_path in self.values:
@@ -144,7 +158,10 @@ class IkMatch:
 
         target = self._target(rows, wanted, poses)  # the solving has shifted it
         to_target = rest_offset(self._bone(self.ik.end), self._bone(self.ik.result[2]))
-        yield self._change(self.ik.end, everywhere, target @ np.linalg.inv(to_target), self._parent(poses, self.ik.end))
+        end = target @ np.linalg.inv(to_target)
+        if self._heel:
+            end[kept] = poses[self.ik.end][kept]
+        yield self._change(self.ik.end, everywhere, end, self._parent(poses, self.ik.end))
         moved = target @ np.linalg.inv(self._carried(poses))
         for name, pose in self._tail(wanted):
             parents = self._parent(poses, name)
@@ -156,6 +173,7 @@ class IkMatch:
         carried = self._carried(poses)
         target = self._target(rows, wanted, poses)
         moved = apart(target, carried)
+        self.held_back[rows] = apart(carried, poses[self.ik.result[2]])
         goal = np.where(moved[:, None], target[:, :3, 3], poses[self.ik.result[2]][:, :3, 3]) - self._shifts[rows]
         swing = self._foreseen_swing(poses, goal)
         if swing is not None:
@@ -180,6 +198,21 @@ class IkMatch:
         end = wanted[self.limb.visible[2]].copy()
         end[:, :3, 3] += self._shifts[rows]
         return np.where(self._kept[rows][:, None, None], self._carried(poses), end)
+
+    def _rolled(self, heel: str, wanted: Poses, poses: Poses) -> Array:
+        """Basis matrices (n, 4, 4) of the heel that turn the foot, less its yaw, from where the end control has it."""
+        bone, end = self._bones[heel], self._bone(self.ik.end)
+        now = poses[self.ik.end] @ rest_offset(end, bone.bone)
+        then = wanted[self.limb.visible[2]] @ rest_offset(self._bone(self.ik.result[2]), bone.bone)
+        turn = split_scale((np.linalg.inv(now) @ then)[:, :3, :3])[0]
+        order = (
+            bone.rotation_mode[1:] + bone.rotation_mode[0]
+        )  # the yaw, about which Rigify's heels turn first, comes last
+        angles = to_eulers(turn, order)
+        basis = still(len(turn))
+        for axis in ("XYZ".index(letter) for letter in order[:2]):
+            basis[:, :3, :3] = about_axis(axis, angles[:, axis]) @ basis[:, :3, :3]
+        return basis
 
     def _fitting(self, wanted: Poses, poses: Poses) -> Mask:
         """The frames (n,) on which the IK side shows the visible pose already."""
@@ -245,13 +278,11 @@ class IkMatch:
         )
 
     def _choose_planes(self, rows: Rows, scene: _Scene) -> None:
-        last = None
-        if rows[0]:
-            before = slice(rows[0] - 1, rows[0])
-            last = two_bone.Plane(self._plane_angles[before], self._plane_sides[before])
+        last = float(self._planes[rows[0] - 1]) if rows[0] else None
+        first = np.linalg.norm(scene.middles - scene.heads, axis=1) / scene.total
+        self.uneven[rows] = np.abs(first - self._first_share) > _UNEVEN
         off = two_bone.wrapped(scene.wanted.angle - scene.forward)
-        plane = two_bone.bend_planes(off, scene.wanted.across / scene.total, last, folds=~scene.poled)
-        self._plane_angles[rows], self._plane_sides[rows] = plane.angles, plane.sides
+        self._planes[rows] = two_bone.bend_planes(off, scene.wanted.across / scene.total, last, folds=~scene.poled)
 
     # Solving
 
@@ -266,8 +297,9 @@ class IkMatch:
             return
         places = rows[which]
         part = scene.pick(which)
-        goal = part.forward + self._plane_angles[places]
-        wanted = np.stack([part.wanted.along, self._plane_sides[places] * part.wanted.across, 0 * goal], axis=1)
+        goal = part.forward + self._planes[places]
+        across = part.wanted.across * np.cos(part.wanted.angle - goal)  # to the other side in a limb that has folded
+        wanted = np.stack([part.wanted.along, across, 0 * goal], axis=1)
         wanted /= part.total[:, None]
         if seen is not None:
             differs = self._difference(part, goal, played, which) * seen[which][:, None]
@@ -283,13 +315,13 @@ class IkMatch:
             (FREE, stubborn & folded),  # what is nearly straight may be reached from the other side
             (FOLDED, stubborn & ~folded),
         ):
-            mine = np.flatnonzero(mine & (error > _ACCEPTED))
-            if len(mine):
-                solved, off = self._ask_solver(part.pick(mine), kind, wanted[mine], goal[mine])
-                better = off < error[mine]
-                error[mine[better]] = off[better]
+            asked = np.flatnonzero(mine & (error > _ACCEPTED))
+            if len(asked):
+                solved, off = self._ask_solver(part.pick(asked), kind, wanted[asked], goal[asked])
+                better = off < error[asked]
+                error[asked[better]] = off[better]
                 for name in ("bases", "poles", "stretches", "shifts"):
-                    getattr(whole, name)[mine[better]] = getattr(solved, name)[better]
+                    getattr(whole, name)[asked[better]] = getattr(solved, name)[better]
         self._expected[places] = error
         self._shifts[places] = part.frames[:, :, 1] * whole.shifts[:, None]
         yield Change(self.ik.base, which, basis_from_pose(self._bone(self.ik.base), whole.bases, part.swing))

@@ -35,8 +35,10 @@ class Matching:
     """Limbs and the sides that shall show what is visible now, on all frames of a shot.
 
     With `visible` the visible bones will show that; without, for sliders that are left alone, the bones that they would
-    follow on the side of each limb. First `look`, which changes nothing; then `carry_over`, which keys the controls,
-    plays the shot, and corrects what is not there yet. To be used in a ``with`` statement.
+    follow on the side of each limb. `keep_roll` is as `IkMatch` has it.
+
+    First `look`, which changes nothing; then `carry_over`, which keys the controls, plays the shot, and corrects what
+    is not there yet. To be used in a ``with`` statement.
     """
 
     def __init__(
@@ -47,10 +49,11 @@ class Matching:
         frames: range,
         *,
         visible: bool = True,
+        keep_roll: bool = False,
     ) -> None:
         self._stage, self._rig, self._frames = stage, rig, frames
         self._benches = ExitStack()
-        self._matches = list(_matches(rig, sides, self._benches))
+        self._matches = list(_matches(rig, sides, self._benches, keep_roll))
         self._tracks = Tracks(rig, len(frames))
         self._visible = sorted({name for limb, _ in sides for name in limb.visible})
         self._shows = {limb.name: limb.visible if visible else limb.result(side) for limb, side in sides}
@@ -121,12 +124,14 @@ def _room(names: Iterable[str], count: int) -> Kept:
     return {name: np.empty((count, 3, 4), np.float32) for name in names}
 
 
-def _matches(rig: bpy.types.Object, sides: Sequence[tuple[Limb, str]], benches: ExitStack) -> Iterator[Match]:
+def _matches(
+    rig: bpy.types.Object, sides: Sequence[tuple[Limb, str]], benches: ExitStack, keep_roll: bool
+) -> Iterator[Match]:
     fingers: dict[Finger, set[str]] = {}
     for limb, side in sides:
         if isinstance(limb, Finger):
             fingers.setdefault(limb, set()).add(side)
         else:
-            yield FkMatch(rig, limb) if side == FK else IkMatch(rig, limb, benches)
+            yield FkMatch(rig, limb) if side == FK else IkMatch(rig, limb, benches, keep_roll=keep_roll)
     for finger, wanted in fingers.items():
         yield FingerMatch(rig, finger, wanted)
