@@ -39,6 +39,21 @@ def empty_scene() -> bpy.types.Scene:
     return bpy.context.scene
 
 
+def _give_left_fingers_ik(metarig: bpy.types.Object) -> None:
+    """The option of the stock Human that it has switched off. The face goes: half of its bones are there."""
+    import bpy
+
+    bpy.ops.object.mode_set(mode="EDIT")
+    for bone in metarig.data.edit_bones["face"].children_recursive:
+        metarig.data.edit_bones.remove(bone)
+    metarig.data.edit_bones.remove(metarig.data.edit_bones["face"])
+    bpy.ops.object.mode_set(mode="OBJECT")
+    for bone in metarig.pose.bones:
+        if bone.rigify_type == "limbs.super_finger" and bone.name.endswith(".L"):
+            bone.rigify_parameters.make_extra_ik_control = True
+            bone.rigify_parameters.ik_local_location = "index" not in bone.name
+
+
 @pytest.fixture(scope="session")
 def _stock_files(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Generate each stock rig once in a session: Human costs some seconds, opening the saved file hundredths."""
@@ -51,7 +66,9 @@ def _stock_files(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pa
         if not path.exists():
             _start_empty()
             _enable_rigify()
-            getattr(bpy.ops.object, f"armature_{kind}_metarig_add")()
+            getattr(bpy.ops.object, f"armature_{kind.removesuffix('+fingers')}_metarig_add")()
+            if kind.endswith("+fingers"):
+                _give_left_fingers_ik(bpy.context.object)
             bpy.ops.pose.rigify_generate()
             bpy.ops.wm.save_as_mainfile(filepath=str(path))
         return path
@@ -62,6 +79,8 @@ def _stock_files(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pa
 @pytest.fixture
 def generate_stock(_stock_files: Callable[[str], Path], tmp_path: Path) -> Callable[[str], bpy.types.Object]:
     """A function: `generate_stock("human")` or `("basic_human")` gives Rigify's stock rig in a scene of its own.
+
+    ``"human+fingers"`` is without a face, and the fingers of its left hand have IK controls.
 
     The rig is active and selected in object mode, Rigify is on, and the meta-rig it came from is the object named
     ``metarig``. Each call opens a file of its own in `tmp_path`, so objects from an earlier call are gone.

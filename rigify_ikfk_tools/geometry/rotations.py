@@ -14,6 +14,14 @@ Array = NDArray[np.float64]
 
 EULER_ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
 _GIMBAL = 1e-6
+_STILL = 2e-6
+"""Sine of half an angle below which a rotation is none, and its axis an error of rounding."""
+_SHORTEST = 1e-3
+"""The least length of an axis."""
+_STEADY = 0.9998
+"""Cosine of the angle, 1.1 degrees, by which a steady axis may turn from frame to frame."""
+_AS_GOOD = 2e-3
+"""Rotations that are off by this much more (radians) are as good as others."""
 
 
 def about_axis(axis: int, angles: Array) -> Array:
@@ -184,23 +192,36 @@ def _near(angles: Array, last: Array) -> Array:
 def to_axis_angles(rotations: Array, before: Array | None = None) -> Array:
     """Angle and axis (n, 4), as (angle, x, y, z), of rotations (n, 3, 3), without jumps of the angle or the axis.
 
-    Where a frame hardly turns, its axis is that of the frame before it. `before` (4,) is what the first frame follows.
+    `before` (4,) is what the first frame follows. Blender draws straight lines between the four values and norms the
+    axis then. A unit axis would swing there where one of two frames hardly turns, and its axis says next to nothing. So
+    an axis that is not steady gets the length that it has in a quaternion, the sine of half the angle. Of the two ways
+    to write a rotation the one is taken that shows the better rotation half-way from the frame before.
     """
-    last_axis = np.array([0.0, 1.0, 0.0])
-    last_angle = 0.0
+    angle, axis = 0.0, np.array([0.0, 1.0, 0.0])
     if before is not None and np.linalg.norm(before[1:]) > 1e-9:
-        last_angle, last_axis = float(before[0]), before[1:] / np.linalg.norm(before[1:])
-    quaternions = to_quaternions(rotations)
+        angle, axis = float(before[0]), np.asarray(before[1:], float)
+    last = _quaternion(angle, axis)
     out = np.empty((len(rotations), 4))
-    for n, (w, *vector) in enumerate(quaternions):
-        axis = np.asarray(vector)
-        length = float(np.linalg.norm(axis))
-        if length > 1e-7:
-            axis = axis / length
-            if axis @ last_axis < 0:
-                axis, length = -axis, -length
-            last_axis = axis
-        angle = 2 * np.arctan2(length, w)
-        last_angle = angle - 2 * np.pi * round((angle - last_angle) / (2 * np.pi))
-        out[n, 0], out[n, 1:] = last_angle, last_axis
+    for n, quaternion in enumerate(to_quaternions(rotations)):
+        length = float(np.linalg.norm(quaternion[1:]))
+        way = quaternion[1:] / length if length > _STILL else axis / np.linalg.norm(axis)
+        turn = 2 * np.arctan2(length if length > _STILL else 0.0, quaternion[0])
+        half_way = _unit(last + (quaternion if last @ quaternion >= 0 else -quaternion))
+        ways = []
+        for sign in (1.0, -1.0):
+            to_angle = sign * turn - 2 * np.pi * round((sign * turn - angle) / (2 * np.pi))
+            to_axis = sign * max(length, _SHORTEST) * way
+            shown = _quaternion((angle + to_angle) / 2, axis + to_axis)
+            off = 2 * np.arccos(min(1.0, abs(float(shown @ half_way))))
+            ways.append((round(off / _AS_GOOD), -float(axis @ to_axis), to_angle, to_axis))
+        _, _, angle, axis = min(ways, key=lambda choice: choice[:2])
+        last = quaternion
+        out[n, 0], out[n, 1:] = angle, axis
+    unit = _unit(out[:, 1:])
+    if (np.einsum("ni,ni->n", unit[1:], unit[:-1]) > _STEADY).all():
+        out[:, 1:] = unit
     return out
+
+
+def _quaternion(angle: float, axis: Array) -> Array:
+    return np.array([np.cos(angle / 2), *(np.sin(angle / 2) * _unit(axis))])

@@ -11,11 +11,12 @@ import bpy
 import numpy as np
 
 from ..rigs.fcurves import Rewrite
-from ..rigs.limbs import FK, IK, SLIDER_VALUE
+from ..rigs.limbs import FK, IK
+from ..rigs.locks import LockedChannels
 from ..rigs.matching import Matching
 from ..rigs.stage import Stage
 from .proof import ShotReport, notes_beyond, prove
-from .shot import checked_shot, chosen_sides
+from .shot import checked_shot, chosen_sides, left_out
 
 
 @dataclass
@@ -51,21 +52,24 @@ def blend(
     both = [(limb, side) for limb, _ in goal for side in (FK, IK)]
     share = np.linspace(0, 1, len(frames)) if len(frames) > 1 else np.ones(1)
     eased = share * share * (3 - 2 * share)
-    start = SLIDER_VALUE[FK if to == IK else IK]
+    other = FK if to == IK else IK
     with (
         Stage(rig, scene) as stage,
         Rewrite(rig, frames) as rewrite,
         Matching(stage, rig, both, frames) as matching,
     ):
         matching.look()
+        locked = LockedChannels(rewrite, rig, both)
         for limb, side in goal:
-            rewrite.set_property(limb.slider, start + (SLIDER_VALUE[side] - start) * eased)
+            start, stop = limb.slider_value(other), limb.slider_value(side)
+            rewrite.set_property(limb.slider, start + (stop - start) * eased)
         matching.carry_over(rewrite)
         errors = prove(rig, goal, matching, frames, tolerance_mm=tolerance_mm)
+        notes = [*left_out(rig, to, limbs), *notes_beyond(rig, goal, errors, tolerance_mm), *locked.notes()]
     return BlendReport(
         job="blend",
         seconds=time.perf_counter() - started,
-        notes=list(notes_beyond(rig, goal, errors, tolerance_mm)),
+        notes=notes,
         rig=rig.name,
         to=to,
         first_frame=frames[0],

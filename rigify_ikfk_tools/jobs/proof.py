@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..geometry.rotations import angle_between, split_scale
 from ..report import Report
-from ..rigs.limbs import IK, Limb
+from ..rigs.limbs import IK, Finger, Limb
 from ..rigs.matching import Matching
 
 Array = NDArray[np.float64]
@@ -21,6 +21,8 @@ Kept = NDArray[np.float32]
 
 _TURNED = 3.0
 """Degrees by which upper and middle bones may turn before a note says so."""
+_END_TURNED, _END_SIZE = 0.5, 0.01
+"""Degrees by which the hand or the foot may turn, and share by which its size may change, before a note says so."""
 
 
 @dataclass
@@ -44,9 +46,9 @@ class LimbError:
     limb: str
     to: str
     middle_mm: Spread
-    """Elbow or knee."""
+    """Elbow or knee, or the joints inside a finger."""
     end_mm: Spread
-    """Wrist or ankle, and what lies beyond."""
+    """Wrist or ankle, and what lies beyond; the last joint of a finger."""
     end_deg: Spread
     """Rotation of the hand or the foot, and of what lies beyond."""
     chain_deg: Spread
@@ -58,6 +60,8 @@ class LimbError:
     """Where the upper or the middle bone is turned most."""
     beyond: list[int]
     """Frames on which the middle or the end joint is farther off than the tolerance."""
+    end_beyond: list[int]
+    """Frames on which the end, or what lies beyond, is turned by more than half a degree or of another size."""
 
     def line(self) -> str:
         """The limb's result for a person to read."""
@@ -99,9 +103,15 @@ def notes_beyond(
 ) -> Iterator[str]:
     """A sentence for each limb with frames beyond the tolerance, and what holds its controls back."""
     for (limb, side), error in zip(sides, errors, strict=True):
+        told = []
         if error.beyond:
-            frames = "1 frame is" if len(error.beyond) == 1 else f"{len(error.beyond)} frames are"
-            told = f"{error.limb}: {frames} more than {tolerance_mm:g} mm off, the first is {error.beyond[0]}."
+            told.append(f"{_frames(error.beyond)} more than {tolerance_mm:g} mm off, the first is {error.beyond[0]}.")
+        if error.end_beyond:
+            told.append(
+                f"{_frames(error.end_beyond)} turned by more than {_END_TURNED:g} degrees at the end, or it is of "
+                f"another size, the first is {error.end_beyond[0]}."
+            )
+        if told:
             held = ", ".join(_holding(rig, limb.controls(side)))
             reason = (
                 f"Constraints hold it back: {held}."
@@ -110,12 +120,21 @@ def notes_beyond(
             )
             if side == IK and limb.ik.pole_switch and limb.ik.pole_switch.value(rig) > 0.5:
                 reason += " The pole is on: without it the middle joint comes nearer."
-            yield f"{told} {reason}"
-        if side == IK and error.chain_deg.max > _TURNED:
+            yield f"{error.limb}: {' '.join(told)} {reason}"
+        if error.chain_deg.max > _TURNED and isinstance(limb, Finger):
+            yield (
+                f"{error.limb}: its first bone is rolled by up to {error.chain_deg.max:.0f} degrees from what was "
+                f"seen, most at frame {error.worst_turn_frame}: only IK rolls it, no FK control can."
+            )
+        elif side == IK and error.chain_deg.max > _TURNED:
             yield (
                 f"{error.limb}: upper and middle bone are turned by up to {error.chain_deg.max:.0f} degrees from what "
                 f"was seen, most at frame {error.worst_turn_frame}: IK bends a limb about one axis only."
             )
+
+
+def _frames(frames: Sequence[int]) -> str:
+    return "1 frame is" if len(frames) == 1 else f"{len(frames)} frames are"
 
 
 def _holding(rig: bpy.types.Object, controls: Sequence[str]) -> Iterator[str]:
@@ -134,15 +153,18 @@ def _limb_error(
     tolerance_mm: float,
 ) -> LimbError:
     places = np.stack([1e3 * size * np.linalg.norm(a[:, :3, 3] - b[:, :3, 3], axis=1) for a, b in pairs])
-    turns = np.stack([np.degrees(angle_between(_turn(a), _turn(b))) for a, b in pairs])
-    chain, end = turns[:2].max(axis=0), turns[2:].max(axis=0)
+    parts = [tuple(split_scale(pose[:, :3, :3].astype(float)) for pose in pair) for pair in pairs]
+    turns = np.stack([np.degrees(angle_between(a, b)) for (a, _), (b, _) in parts])
+    sizes = np.stack([(np.abs(b - a) / np.abs(a)).max(axis=1) for (_, a), (_, b) in parts[limb.end_index :]])
+    chain, end = turns[: limb.end_index].max(axis=0), turns[limb.end_index :].max(axis=0)
     bone, row = np.unravel_index(np.argmax(places), places.shape)
     beyond = np.flatnonzero((places[1:] > tolerance_mm).any(axis=0))
+    end_beyond = np.flatnonzero((end > _END_TURNED) | (sizes > _END_SIZE).any(axis=0))
     return LimbError(
         limb=limb.name,
         to=side,
-        middle_mm=Spread.of(places[1]),
-        end_mm=Spread.of(places[2:].max(axis=0)),
+        middle_mm=Spread.of(places[1 : max(limb.end_index, 2)].max(axis=0)),
+        end_mm=Spread.of(places[limb.end_index :].max(axis=0)),
         end_deg=Spread.of(end),
         chain_deg=Spread.of(chain),
         worst_turn_frame=frames[int(np.argmax(chain))],
@@ -150,8 +172,5 @@ def _limb_error(
         worst_bone=limb.visible[bone],
         worst_frame=frames[row],
         beyond=[frames[row] for row in beyond],
+        end_beyond=[frames[row] for row in end_beyond],
     )
-
-
-def _turn(poses: Kept) -> Array:
-    return split_scale(poses[:, :3, :3].astype(float))[0]

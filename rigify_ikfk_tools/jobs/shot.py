@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 import bpy
 
 from ..errors import ToolError
-from ..rigs.limbs import SIDES, Limb, pick_limbs
+from ..rigs.limbs import SIDES, Limb, pick_limbs, read_limbs
+
+_LAST_FRAME = 1048574
 
 
 def chosen_sides(
@@ -24,6 +26,13 @@ def chosen_sides(
         if side not in SIDES:
             raise ToolError(f"A limb is baked to 'ik' or to 'fk', not to {side!r} ({limb.name}).")
     return sides
+
+
+def left_out(rig: bpy.types.Object, to: str | Mapping[str, str], names: Sequence[str] | None) -> list[str]:
+    """A sentence for each limb that `chosen_sides` has left out although all were meant."""
+    if names is not None or not isinstance(to, str):
+        return []
+    return [f"{name} was left out: {reason}." for name, reason in read_limbs(rig)[1].items()]
 
 
 def checked_shot(
@@ -46,13 +55,15 @@ def _checked_frames(frames: range | None, scene: bpy.types.Scene) -> range:
         raise ToolError("The frame range is empty: its end lies before its start.")
     if frames.step != 1:
         raise ToolError("The frame range must hold every frame; steps are not supported.")
+    if frames[0] < -_LAST_FRAME or frames[-1] > _LAST_FRAME:
+        raise ToolError(f"Blender has frames from {-_LAST_FRAME} to {_LAST_FRAME} only.")
     return frames
 
 
 def _check_rig(rig: bpy.types.Object) -> None:
     if rig.type != "ARMATURE" or rig.pose is None:
         raise ToolError(f"{rig.name!r} is not an armature. Choose a rig that Rigify has generated.")
-    if rig.mode == "EDIT":
+    if rig.data.is_editmode:  # be it by way of another object that shares the armature
         raise ToolError(f"{rig.name!r} is in edit mode. Leave edit mode first.")
     if rig.data.pose_position == "REST":
         raise ToolError(f"{rig.name!r} shows its rest position. Set it to pose position first.")

@@ -165,6 +165,12 @@ class OwnCurves:
             curve.group = bag.groups.get(group) or bag.groups.new(group)
         return curve
 
+    def hiding_group(self, name: str) -> str:
+        """What a group does to new F-curves in it that keeps them from being used; nothing where it is as usual."""
+        bag = self._bag()
+        group = bag.groups.get(name) if bag else None
+        return "" if group is None else "is locked" if group.lock else "is muted" if group.mute else ""
+
     def remove(self, channel: Channel) -> None:
         """Take the F-curve of a channel away, where there is one."""
         curve = self.find(channel)
@@ -279,6 +285,13 @@ class Rewrite:
             return static
         return float(curve.evaluate(self.curves.times(np.array([self.frames[0] - 1.0]))[0]))
 
+    def values_inside(self, channel: Channel, static: float) -> NDArray[np.float64]:
+        """What a channel shows on each frame (n,); `static` where it has no key."""
+        curve = self.curves.find(channel)
+        if curve is None or not curve.keyframe_points:
+            return np.full(len(self.frames), static)
+        return np.array([curve.evaluate(time) for time in self._times])
+
     def _take_back(self) -> None:
         owner = self.curves.owner
         for channel, keys in self._old.items():
@@ -336,6 +349,10 @@ class Rewrite:
             raise ToolError(
                 f"The F-curve {what} of {group!r} {_obstacle(curve)}: nothing could be baked onto it. "
                 "Change that first."
+            )
+        if curve is None and (hiding := self.curves.hiding_group(group)):
+            raise ToolError(
+                f"The F-curve group {group!r} {hiding}: what is baked into it would not be seen. Change that first."
             )
 
     def _guards_before(self, curve: bpy.types.FCurve, keys: Keys, before: Keys, first: float, sloped: bool) -> Keys:

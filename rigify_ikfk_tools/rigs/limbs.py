@@ -4,6 +4,9 @@
 A limb of a generated Rigify rig is a chain of bones that each carry two Copy Transforms constraints: the first to a
 control of the FK side, the second to a bone of the IK side, with its influence driven by ``1 - slider``. All else is
 found by following constraints, drivers and parents from there.
+
+A finger with an IK control is a chain of bones that each carry one Copy Transforms constraint; the last has an Inverse
+Kinematics constraint besides, with its influence driven by the slider.
 """
 
 from __future__ import annotations
@@ -23,7 +26,6 @@ InverseKinematics = bpy.types.KinematicConstraint
 
 IK, FK = "ik", "fk"
 SIDES = (IK, FK)
-SLIDER_VALUE = {IK: 0.0, FK: 1.0}
 
 _BONE_PROPERTY = re.compile(r'^pose\.bones\["(?P<bone>(?:[^"\\]|\\.)+)"\]\["(?P<name>(?:[^"\\]|\\.)+)"\]$')
 _CONSTRAINT = re.compile(r'^pose\.bones\["(?P<bone>.+)"\]\.constraints\["(?P<constraint>.+)"\]\.(?P<what>\w+)$')
@@ -73,9 +75,9 @@ class Limb:
     """What a Rigify arm and leg have in common."""
 
     name: str
-    """As Rigify's panel has it: ``hand.L``, ``foot.R``."""
+    """As Rigify's panel has it: ``hand.L``, ``foot.R``, ``f_index.01.L``."""
     kind: str
-    """``arm`` or ``leg``."""
+    """``arm``, ``leg`` or ``finger``."""
     visible: tuple[str, ...]
     """The bones that the viewer sees, root first: the second begins at the middle joint, the third at the end joint."""
     fk: tuple[str, ...]
@@ -87,6 +89,20 @@ class Limb:
     def alias(self) -> str:
         """The everyday name: ``arm.L`` for ``hand.L``."""
         return self.kind + _side_suffix(self.name)
+
+    @property
+    def end_index(self) -> int:
+        """Which visible bone is the end: the hand, the foot, the last bone of a finger."""
+        return 2
+
+    @property
+    def handles(self) -> tuple[str, ...]:
+        """Bones that an animator may have selected to mean this limb."""
+        return (self.slider.bone, *self.controls(FK), *self.controls(IK), *self.visible)
+
+    def slider_value(self, side: str) -> float:
+        """What the slider's property holds when the limb is at `side`."""
+        return 1.0 if side == FK else 0.0
 
     def result(self, side: str) -> tuple[str, ...]:
         """The bone that each visible bone follows when the slider is at `side`."""
@@ -100,6 +116,46 @@ class Limb:
         return (self.ik.end, *self.ik.rolls, self.ik.base, *pole, *self.ik.tail)
 
 
+@dataclass(frozen=True)
+class Finger(Limb):
+    """A finger with an IK control: there IK bends what FK shows, and the slider's property is 1 at IK."""
+
+    followed: tuple[str, ...]
+    """What each visible bone copies before IK: it points from one FK control to the next."""
+    tip: str
+    """The control at the end of the FK chain, to which the last bone stretches."""
+    master: str | None
+    """The control that moves all FK controls; a bake leaves it as it is."""
+
+    @property
+    def alias(self) -> str:
+        """The name itself: a hand has five of the kind."""
+        return self.name
+
+    @property
+    def end_index(self) -> int:
+        """The last bone."""
+        return len(self.visible) - 1
+
+    @property
+    def handles(self) -> tuple[str, ...]:
+        """As of every limb, and the master control."""
+        return super().handles if self.master is None else (*super().handles, self.master)
+
+    def slider_value(self, side: str) -> float:
+        """The opposite of what arms and legs have."""
+        return 0.0 if side == FK else 1.0
+
+    def result(self, side: str) -> tuple[str, ...]:
+        """What the visible bones copy; IK acts on themselves."""
+        return self.followed if side == FK else self.visible
+
+    def controls(self, side: str) -> tuple[str, ...]:
+        """The FK controls for both sides, since IK starts from what they show."""
+        fk = (*self.fk, self.tip)
+        return fk if side == FK else (self.ik.end, *fk)
+
+
 def read_limbs(rig: bpy.types.Object) -> tuple[list[Limb], dict[str, str]]:
     """The limbs of a rig that can be served, and the reason for each that can't, by name.
 
@@ -108,10 +164,17 @@ def read_limbs(rig: bpy.types.Object) -> tuple[list[Limb], dict[str, str]]:
     """
     structure = _Structure(rig)
     limbs, unserved = [], {}
-    for slider, chain in structure.switched_chains():
+    for slider, switched in structure.switched_chains():
+        chain = structure.with_lost_bones(slider, switched)
         name = _without_prefix(chain[min(2, len(chain) - 1)])
         try:
+            structure.refuse_losses(slider, chain, switched)
             limbs.append(structure.limb(name, slider, chain))
+        except _NotServed as reason:
+            unserved[name] = str(reason)
+    for name, solved, solver in structure.corrected_chains():
+        try:
+            limbs.append(structure.finger(solved, solver))
         except _NotServed as reason:
             unserved[name] = str(reason)
     return limbs, unserved
@@ -154,8 +217,12 @@ class _Structure:
         self.rig = rig
         self.bones = rig.pose.bones
         self.settings: dict[tuple[str, str, str], Setting] = {}
+        self.driven_paths: set[str] = set()
         drivers = rig.animation_data.drivers if rig.animation_data else ()
         for curve in drivers:
+            if curve.mute:
+                continue
+            self.driven_paths.add(curve.data_path)
             place = _CONSTRAINT.match(curve.data_path)
             setting = self._single_setting(curve)
             if place and setting:
@@ -190,13 +257,64 @@ class _Structure:
     def _depth(self, name: str) -> int:
         return len(self.bones[name].parent_recursive)
 
-    def _copied(self, bone: bpy.types.PoseBone) -> tuple[CopyTransforms, CopyTransforms] | None:
-        copies = [
+    def _copies(self, bone: bpy.types.PoseBone) -> list[CopyTransforms]:
+        return [
             c
             for c in bone.constraints
             if isinstance(c, CopyTransforms) and c.target == self.rig and c.subtarget in self.bones
         ]
+
+    def _copied(self, bone: bpy.types.PoseBone) -> tuple[CopyTransforms, CopyTransforms] | None:
+        copies = self._copies(bone)
         return (copies[0], copies[1]) if len(copies) == 2 else None
+
+    def _copied_surely(self, name: str) -> tuple[CopyTransforms, CopyTransforms]:
+        pair = self._copied(self.bones[name])
+        assert pair is not None
+        return pair
+
+    def with_lost_bones(self, slider: Setting, chain: list[str]) -> list[str]:
+        """The chain with those of its bones that the slider has ceased to switch, since something was removed."""
+        whole = chain[:1]
+        for name in chain[1:]:
+            upper = [bone.name for bone in self.bones[name].parent_recursive]
+            whole += [*reversed(upper[: upper.index(whole[-1])]), name]
+        (_, first), (fk, result) = (self._copied_surely(name) for name in (chain[0], chain[-1]))
+        above = self.bones[chain[0]].parent
+        if above is not None and any(isinstance(c, InverseKinematics) for c in self.bones[first.subtarget].constraints):
+            whole.insert(0, above.name)  # the solver is on the second bone
+        shared = [name for name, _ in self._shared(chain[-1], slider)]
+        ends = {fk.subtarget, result.subtarget}
+        for child in self.bones[chain[-1]].children:
+            copies = self._copies(child)
+            hang = any(ends & {bone.name for bone in self.bones[c.subtarget].parent_recursive} for c in copies)
+            switched = any(self._driven(child.name, copy, "influence") == slider for copy in copies)
+            if (hang or (switched and len(whole) < 3)) and child.name not in shared:
+                whole.append(child.name)
+        return whole
+
+    def refuse_losses(self, slider: Setting, chain: Sequence[str], switched: Sequence[str]) -> None:
+        """Raise _NotServed when a part of the limb, which was there when Rigify made it, is gone or switched off."""
+        for name in chain:
+            copies = self._copies(self.bones[name])
+            if len(copies) != 2:
+                raise _NotServed(
+                    f"{name!r} has {len(copies)} Copy Transforms constraints instead of two, for FK and for IK"
+                )
+            if name not in switched:
+                raise _NotServed(f"the slider does not drive the influence of {copies[1].name!r} on {name!r}")
+            self._refuse_idle(name, *copies)
+        if slider.name not in self.bones[slider.bone].keys():  # noqa: SIM118 - a pose bone has no other way to ask
+            raise _NotServed(f"{slider.bone!r} has no property {slider.name!r}")
+
+    def _refuse_idle(self, bone: str, *constraints: bpy.types.Constraint) -> None:
+        """Raise _NotServed when a constraint is muted or has no full influence, and no driver says so."""
+        for constraint in constraints:
+            path = f'pose.bones["{_escape(bone)}"].constraints["{_escape(constraint.name)}"]'
+            if constraint.mute and f"{path}.mute" not in self.driven_paths:
+                raise _NotServed(f"the constraint {constraint.name!r} on {bone!r} is muted")
+            if constraint.influence < 1 and f"{path}.influence" not in self.driven_paths:
+                raise _NotServed(f"{constraint.name!r} on {bone!r} has an influence of {constraint.influence:.2g}")
 
     def limb(self, name: str, slider: Setting, chain: list[str]) -> Limb:
         """The limb that `slider` switches on `chain`. Raises _NotServed."""
@@ -228,17 +346,20 @@ class _Structure:
         base, middle, target = (self.bones[name] for name in result[:3])
         solvers = [c for c in middle.constraints if isinstance(c, InverseKinematics) and c.target == self.rig]
         if not solvers:
-            raise _NotServed("its IK side has no Inverse Kinematics constraint on the second bone, as paws have it")
+            raise _NotServed(f"its IK side has no Inverse Kinematics constraint on the second bone, {middle.name!r}")
         solver = solvers[0]
         if solver.chain_count != 2 or solver.subtarget != target.name or middle.parent != base:
             raise _NotServed("its IK solver does not bend two bones toward the end of the chain, as paws have it")
-        if _all_locked(base.lock_rotation):
+        self._refuse_idle(middle.name, *solvers)
+        if all(c.pole_subtarget for c in solvers):
+            raise _NotServed(f"{middle.name!r} has no Inverse Kinematics constraint for the time without pole")
+        if _is_mechanism(base):
             raise _NotServed("the first bone of its IK chain is not a control, as with paws")
         hinges = [axis for axis in range(3) if not (middle.lock_ik_x, middle.lock_ik_y, middle.lock_ik_z)[axis]]
         poled = next((c for c in solvers if c.pole_target == self.rig and c.pole_subtarget in self.bones), None)
         end, rolls, heel = self._end_control(target)
         tail = tuple(result[3:])
-        if any(_all_locked(self.bones[name].lock_rotation) for name in tail):
+        if any(_is_mechanism(self.bones[name]) for name in tail):
             raise _NotServed("a bone beyond its end has no control on the IK side")
         return IkSide(
             result=result,
@@ -259,7 +380,7 @@ class _Structure:
         while bone is not None and not any(c.type == "ARMATURE" for c in bone.constraints):
             line.append(bone)
             bone = bone.parent
-        free = [bone for bone in line if not _all_locked(bone.lock_location) and not _all_locked(bone.lock_rotation)]
+        free = [bone for bone in line if not _is_mechanism(bone)]
         if not free:
             raise _NotServed("no control moves the target of its IK solver")
         end = free[-1]
@@ -273,13 +394,94 @@ class _Structure:
                     bone = self.bones[subtarget]
                     if constraint.type == "COPY_ROTATION" and bone.rotation_mode not in ("QUATERNION", "AXIS_ANGLE"):
                         heels.append(subtarget)
-        rolls = [name for name in between if not _all_locked(self.bones[name].lock_rotation)]
+        rolls = [name for name in between if not _is_mechanism(self.bones[name])]
         heel = heels[0] if len(set(heels)) == 1 else None
         return end.name, tuple(sorted(rolls, key=self._depth)), heel
 
+    def corrected_chains(self) -> Iterator[tuple[str, list[str], InverseKinematics]]:
+        """Each chain of visible bones that IK bends on top of what they copy, with its name: root first."""
+        for bone in self.bones:
+            solvers = [c for c in bone.constraints if isinstance(c, InverseKinematics) and c.target == self.rig]
+            if len(solvers) == 1 and self._source(bone):
+                count = solvers[0].chain_count or len(bone.parent_recursive) + 1
+                chain = [bone, *bone.parent_recursive][:count][::-1]
+                aims = [self._aim_of(source) for source in map(self._source, chain) if source]
+                # an IK constraint that somebody has put on a bone for another purpose makes no limb of it
+                if all(aims) and len(aims) == len(chain) > 1:
+                    yield _without_prefix(chain[0].name), [link.name for link in chain], solvers[0]
 
-def _all_locked(axes: Any) -> bool:
-    return all(axes)
+    def finger(self, chain: Sequence[str], solver: InverseKinematics) -> Finger:
+        """The finger whose visible bones, root first, `solver` bends. Raises _NotServed."""
+        last = chain[-1]
+        slider = self._driven(last, solver, "influence")
+        if slider is None:
+            raise _NotServed(f"no property drives the influence of {solver.name!r} on {last!r}")
+        end: bpy.types.PoseBone | None = self.bones.get(solver.subtarget)
+        if end is None or not solver.use_tail:
+            raise _NotServed(f"{solver.name!r} on {last!r} does not bring the tip to a control")
+        sources = [source for name in chain if (source := self._source(self.bones[name]))]
+        *following, tip = [aim for source in sources if (aim := self._aim_of(source))]
+        for name in chain:
+            self._refuse_idle(name, *self._copies(self.bones[name]))
+        self._refuse_idle(last, solver)
+        for source in sources:
+            self._refuse_idle(source.name, *source.constraints)
+        if slider.name not in self.bones[slider.bone].keys():  # noqa: SIM118
+            raise _NotServed(f"{slider.bone!r} has no property {slider.name!r}")
+        placed = [c for c in sources[0].constraints if isinstance(c, bpy.types.CopyLocationConstraint)]
+        if len(placed) != 1 or placed[0].subtarget not in self.bones:
+            raise _NotServed(f"{sources[0].name!r} does not start at a control, as in Rigify's fingers")
+        fk = [self.bones[placed[0].subtarget], *following]
+        for source, control in zip([*sources[1:], tip], [*fk[1:], fk[-1]], strict=True):
+            if source.parent != control:
+                raise _NotServed(f"{source.name!r} does not hang on {control.name!r}, as in Rigify's fingers")
+        return Finger(
+            name=fk[0].name,
+            kind="finger",
+            visible=tuple(chain),
+            fk=tuple(control.name for control in fk),
+            ik=IkSide(
+                result=tuple(chain),
+                base=chain[0],
+                end=end.name,
+                pole=None,
+                tail=(),
+                rolls=(),
+                heel=None,
+                hinge=0,
+                pole_switch=None,
+            ),
+            slider=slider,
+            followed=tuple(source.name for source in sources),
+            tip=tip.name,
+            master=self._master(fk[0]),
+        )
+
+    def _source(self, bone: bpy.types.PoseBone) -> bpy.types.PoseBone | None:
+        """The bone that another copies, where it is one only."""
+        copies = [c for c in bone.constraints if isinstance(c, CopyTransforms) and c.target == self.rig]
+        return self.bones.get(copies[0].subtarget) if len(copies) == 1 else None
+
+    def _aim_of(self, bone: bpy.types.PoseBone) -> bpy.types.PoseBone | None:
+        """The control that a bone stretches to."""
+        stretches = [c for c in bone.constraints if isinstance(c, bpy.types.StretchToConstraint)]
+        aimed = len(stretches) == 1 and stretches[0].target == self.rig
+        return self.bones.get(stretches[0].subtarget) if aimed else None
+
+    def _master(self, first: bpy.types.PoseBone) -> str | None:
+        """The control whose place and rotation the parent of the first FK control takes over."""
+        constraints = first.parent.constraints if first.parent else ()
+        copies = [c for c in constraints if isinstance(c, bpy.types.CopyLocationConstraint) and c.target == self.rig]
+        return copies[0].subtarget if len(copies) == 1 and copies[0].subtarget in self.bones else None
+
+
+def _is_mechanism(bone: bpy.types.PoseBone) -> bool:
+    """Whether each channel is locked, as Rigify does with bones that nobody is to move.
+
+    A control is not told by less: an animator may have locked all rotations of one.
+    """
+    locks: list[Any] = [bone.lock_location, bone.lock_rotation, bone.lock_scale, [bone.lock_rotation_w]]
+    return all(all(axes) for axes in locks)
 
 
 def _without_prefix(name: str) -> str:

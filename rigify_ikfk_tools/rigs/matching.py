@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .fcurves import Rewrite
-from .limbs import FK, Limb
+from .limbs import FK, Finger, Limb
+from .match_finger import FingerMatch
 from .match_fk import FkMatch
 from .match_ik import IkMatch
 from .stage import Played, Poses, Stage
 from .tracks import Tracks, whole
 
-Match = FkMatch | IkMatch
+Match = FkMatch | IkMatch | FingerMatch
 Places = NDArray[np.integer[Any]]
 Kept = dict[str, NDArray[np.float32]]
 """Pose matrices by bone name, without their last row (n, 3, 4), in single precision as Blender has them."""
@@ -52,10 +53,7 @@ class Matching:
     ) -> None:
         self._stage, self._rig, self._frames = stage, rig, frames
         self._benches = ExitStack()
-        self._matches: list[Match] = [
-            FkMatch(rig, limb) if side == FK else IkMatch(rig, limb, self._benches, keep_roll=keep_roll)
-            for limb, side in sides
-        ]
+        self._matches = list(_matches(rig, sides, self._benches, keep_roll))
         self._tracks = Tracks(rig, len(frames))
         self._visible = sorted({name for limb, _ in sides for name in limb.visible})
         self._shows = {limb.name: limb.visible if visible else limb.result(side) for limb, side in sides}
@@ -124,3 +122,16 @@ def _blocks(places: Places) -> Iterator[Places]:
 
 def _room(names: Iterable[str], count: int) -> Kept:
     return {name: np.empty((count, 3, 4), np.float32) for name in names}
+
+
+def _matches(
+    rig: bpy.types.Object, sides: Sequence[tuple[Limb, str]], benches: ExitStack, keep_roll: bool
+) -> Iterator[Match]:
+    fingers: dict[Finger, set[str]] = {}
+    for limb, side in sides:
+        if isinstance(limb, Finger):
+            fingers.setdefault(limb, set()).add(side)
+        else:
+            yield FkMatch(rig, limb) if side == FK else IkMatch(rig, limb, benches, keep_roll=keep_roll)
+    for finger, wanted in fingers.items():
+        yield FingerMatch(rig, finger, wanted)

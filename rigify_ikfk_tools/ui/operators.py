@@ -145,7 +145,7 @@ def limbs_of_selection(context: bpy.types.Context) -> list[str]:
     """Names of the limbs of which a control or the settings bone is selected, in pose mode."""
     selected = {bone.name for bone in context.selected_pose_bones or ()}
     limbs, _ = read_limbs(context.object)
-    return [limb.name for limb in limbs if selected & {limb.slider.bone, *limb.fk, *limb.controls("ik"), *limb.visible}]
+    return [limb.name for limb in limbs if selected & {*limb.handles}]
 
 
 CLASSES = (OBJECT_OT_rigify_ikfk_generate_and_bind, POSE_OT_rigify_ikfk_bake_to_ik, POSE_OT_rigify_ikfk_bake_to_fk)

@@ -8,7 +8,7 @@ from typing import Any
 
 import bpy
 
-from ..rigs.limbs import read_limbs
+from ..rigs.limbs import FK, IK, read_limbs
 from ..rigs.rigify import is_generated_rig
 from . import results
 from .operators import (
@@ -62,7 +62,8 @@ class VIEW3D_PT_rigify_ikfk_animation(_Tab, bpy.types.Panel):
         column = layout.column(align=True)
         for limb in limbs:
             bone = rig.pose.bones[limb.slider.bone]
-            column.prop(bone, f'["{limb.slider.name}"]', text=f"{limb.name}   IK-FK", slider=True)
+            ends = "IK-FK" if limb.slider_value(FK) > limb.slider_value(IK) else "FK-IK"
+            column.prop(bone, f'["{limb.slider.name}"]', text=f"{limb.name}   {ends}", slider=True)
         for name in unserved:
             row = column.row()
             row.enabled = False

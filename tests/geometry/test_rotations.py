@@ -23,6 +23,31 @@ def from_quaternions(quaternions: np.ndarray) -> np.ndarray:
     return np.eye(3) + 2 * w * cross + 2 * cross @ cross
 
 
+def from_axis_angles(values: np.ndarray) -> np.ndarray:
+    """As Blender does it: the axis is normed first."""
+    axis = values[:, 1:] / np.linalg.norm(values[:, 1:], axis=1, keepdims=True)
+    half = values[:, :1] / 2
+    return from_quaternions(np.concatenate([np.cos(half), np.sin(half) * axis], axis=1))
+
+
+def half_way(rotation: np.ndarray) -> np.ndarray:
+    quaternions = rotations.continuous_quaternions(rotations.to_quaternions(rotation))
+    between = quaternions[1:] + quaternions[:-1]
+    return from_quaternions(between / np.linalg.norm(between, axis=1, keepdims=True))
+
+
+def spin(seed: int, step: float, frames: int = 120) -> np.ndarray:
+    """A spin about a fixed axis that is none of X, Y, Z: some turns, `step` radians a frame."""
+    axis = np.random.default_rng(seed).normal(size=3)
+    return from_axis_angles(np.stack([step * np.arange(frames), *(np.full(frames, part) for part in axis)], axis=1))
+
+
+def wobble(seed: int, size: float, frames: int = 120) -> np.ndarray:
+    a, b, c = np.random.default_rng(seed).uniform(0, 6, 3)
+    time = np.arange(frames) / 8
+    return from_eulers(size * np.stack([np.sin(time + a), np.sin(1.3 * time + b), np.sin(0.7 * time + c)], 1), "XYZ")
+
+
 def test_elementary_rotation_is_right_handed() -> None:
     turned = rotations.about_axis(2, np.array([np.pi / 2]))[0] @ [1, 0, 0]
     np.testing.assert_allclose(turned, [0, 1, 0], atol=1e-12)
@@ -92,3 +117,49 @@ def test_angles_between_rotations_are_exact_when_small() -> None:
     small = np.array([1e-7, 0.5, 3.1])
     got = rotations.angle_between(np.tile(np.eye(3), (3, 1, 1)), rotations.about_axis(1, small))
     np.testing.assert_allclose(got, small, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("step", [0.1, 0.5])
+def test_long_spins_run_on_in_every_mode(seed: int, step: float) -> None:
+    for wobbling in (0.0, 0.4):
+        wanted = wobble(seed, wobbling) @ spin(seed, step)
+        steps = rotations.angle_between(wanted[1:], wanted[:-1])
+        quaternions = rotations.continuous_quaternions(rotations.to_quaternions(wanted))
+        assert (np.einsum("ni,ni->n", quaternions[1:], quaternions[:-1]) >= 0).all()
+        np.testing.assert_allclose(from_quaternions(quaternions), wanted, atol=1e-9)
+        for order in rotations.EULER_ORDERS:
+            eulers = rotations.to_eulers(wanted, order)
+            np.testing.assert_allclose(from_eulers(eulers, order), wanted, atol=1e-9)
+            # the outer angles run as much faster than the body as the middle one is near 90 degrees
+            slow = np.abs(np.cos(eulers[:, "XYZ".index(order[1])]))
+            slow = np.minimum(slow[1:], slow[:-1])
+            clear = slow > 0.6
+            assert clear.mean() > 0.3
+            assert (np.abs(np.diff(eulers, axis=0)).max(axis=1)[clear] < 1.7 * steps[clear] / slow[clear]).all()
+        values = rotations.to_axis_angles(wanted)
+        np.testing.assert_allclose(from_axis_angles(values), wanted, atol=1e-9)
+        assert (np.abs(np.diff(values[:, 0])) < 1.6 * steps + 1e-6).all()
+        off = rotations.angle_between(from_axis_angles((values[1:] + values[:-1]) / 2), half_way(wanted))
+        assert off.max() < (2e-3 if wobbling == 0 else 0.3 * step)
+
+
+def test_axis_angle_does_not_swing_when_a_spin_begins_or_passes_a_full_turn() -> None:
+    noise = np.random.default_rng(2).normal(size=(20, 3, 3)) * 1e-7
+    still = np.tile(np.eye(3), (20, 1, 1)) + noise  # as single precision leaves it
+    for seed in range(4):
+        wanted = np.concatenate([still, spin(seed, 0.5), wobble(seed, 0.005) @ spin(seed, 0.5)[::-1], still])
+        values = rotations.to_axis_angles(wanted)
+        off = rotations.angle_between(from_axis_angles((values[1:] + values[:-1]) / 2), half_way(wanted))
+        assert off.max() < 0.01
+
+
+def test_axis_angle_of_rest_stays_as_it_was_before() -> None:
+    noise = np.random.default_rng(2).normal(size=(20, 3, 3)) * 1e-7
+    before = np.array([2 * np.pi, 0, 0, 1])
+    got = rotations.to_axis_angles(np.tile(np.eye(3), (20, 1, 1)) + noise, before=before)
+    np.testing.assert_allclose(got, np.tile(before, (20, 1)), atol=1e-9)
+
+
+def test_a_steady_axis_is_of_length_one() -> None:
+    np.testing.assert_allclose(np.linalg.norm(rotations.to_axis_angles(spin(1, 0.3)[1:])[:, 1:], axis=1), 1)

@@ -87,6 +87,14 @@ def millimetres(before, after):
     return 1e3 * np.linalg.norm(before[..., :3, 3] - after[..., :3, 3], axis=-1)
 
 
+def curves(rig):
+    """The F-curves that a rig plays."""
+    action = rig.animation_data.action
+    if not hasattr(action, "layers"):
+        return list(action.fcurves)
+    return list(action.layers[0].strips[0].channelbag(rig.animation_data.action_slot).fcurves)
+
+
 def all_curves(action):
     """Every F-curve of an action of any kind, as (slot, path, index) -> keys."""
     if action is None:

@@ -191,6 +191,39 @@ def test_every_rotation_mode_is_kept_and_runs_without_jumps(ik_shot, shots, mode
         assert (np.einsum("ni,ni->n", axes[1:], axes[:-1]) > 0).all()
 
 
+@pytest.mark.parametrize("mode", ["QUATERNION", "AXIS_ANGLE", "XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"])
+def test_a_body_that_spins_twice_leaves_no_jump_in_any_mode(fk_shot, shots, mode):
+    torso, hand = fk_shot.pose.bones["torso"], fk_shot.pose.bones["hand_ik.L"]
+    torso.rotation_mode = "XYZ"
+    torso.keyframe_insert("rotation_euler", frame=1)
+    spun = next(c for c in _curves(fk_shot) if c.data_path.endswith('"torso"].rotation_euler') and c.array_index == 2)
+    for frame in shots.FRAMES:  # 36 degrees a frame
+        spun.keyframe_points.insert(frame, np.pi / 5 * (frame - 1)).interpolation = "LINEAR"
+    hand.rotation_mode = mode
+    before, names = shots.visible_poses(fk_shot)
+    bake(fk_shot, to="ik", limbs=["hand.L"])
+    after, _ = shots.visible_poses(fk_shot)
+    assert errors(before, after, names)[1] < END_MM
+    path = {"AXIS_ANGLE": "rotation_axis_angle", "QUATERNION": "rotation_quaternion"}.get(mode, "rotation_euler")
+    keyed = sorted(
+        (c for c in _curves(fk_shot) if c.data_path.endswith(f'hand_ik.L"].{path}')), key=lambda c: c.array_index
+    )
+    values = np.array([[curve.evaluate(frame) for curve in keyed] for frame in shots.FRAMES])
+    if mode == "QUATERNION":
+        assert (np.einsum("ni,ni->n", values[1:], values[:-1]) >= 0).all()
+    else:
+        angles = values[:, :1] if mode == "AXIS_ANGLE" else values
+        assert np.abs(np.diff(angles, axis=0)).max() < 2.2
+    # half-way between two frames the hand is turned half-way
+    for frame in range(1, 21):
+        whole = []
+        for place in (frame, frame + 0.5, frame + 1):
+            bpy.context.scene.frame_set(int(place), subframe=place % 1)
+            whole.append(hand.matrix.to_quaternion())
+        middle = whole[0].slerp(whole[2] if whole[0].dot(whole[2]) > 0 else -whole[2], 0.5)
+        assert 2 * np.degrees(np.arccos(min(1, abs(whole[1].dot(middle))))) < 12
+
+
 def test_a_rig_without_an_action_bakes_its_static_pose(generate_stock, shots):
     rig = generate_stock("basic_human")
     rig.pose.bones["hand_ik.L"].location = 0.1, -0.2, 0.15

@@ -5,7 +5,7 @@ import bpy
 import pytest
 
 from rigify_ikfk_tools.errors import ToolError
-from rigify_ikfk_tools.rigs.limbs import pick_limbs, read_limbs
+from rigify_ikfk_tools.rigs.limbs import Finger, pick_limbs, read_limbs
 
 
 @pytest.mark.parametrize("kind", ["basic_human", "human"])
@@ -53,3 +53,36 @@ def test_limbs_are_picked_by_either_name_once(generate_stock):
     assert [limb.name for limb in pick_limbs(rig, ["leg.R", "hand.L", "foot.R"])] == ["foot.R", "hand.L"]
     with pytest.raises(ToolError, match="No limb was named"):
         pick_limbs(rig, [])
+
+
+def test_fingers_with_an_ik_control_are_limbs_and_others_are_not(generate_stock):
+    rig = generate_stock("human+fingers")
+    limbs, unserved = read_limbs(rig)
+    names = [limb.name for limb in limbs]
+    assert set(names[:4]) == {"hand.L", "hand.R", "foot.L", "foot.R"}
+    assert set(names[4:]) == {f"{finger}.01.L" for finger in ("f_index", "f_middle", "f_ring", "f_pinky", "thumb")}
+    assert unserved == {}
+    (finger,) = pick_limbs(rig, ["f_index.01.L"])
+    assert isinstance(finger, Finger)
+    assert finger.visible == ("ORG-f_index.01.L", "ORG-f_index.02.L", "ORG-f_index.03.L")
+    assert finger.fk == ("f_index.01.L", "f_index.02.L", "f_index.03.L")
+    assert (finger.tip, finger.master, finger.ik.end) == ("f_index.01.L.001", "f_index.01_master.L", "f_index.01_ik.L")
+    assert (finger.slider.bone, finger.slider.name) == ("f_index.01_ik.L", "FK_IK")
+    assert (finger.slider_value("fk"), finger.slider_value("ik")) == (0, 1)
+    arm = pick_limbs(rig, ["arm.L"])[0]
+    assert (arm.slider_value("fk"), arm.slider_value("ik")) == (1, 0)
+
+
+def test_renamed_fingers_are_found_and_what_is_not_served_is_named(generate_stock):
+    rig = generate_stock("human+fingers")
+    for old, new in (("f_index.01.L", "pointer.L"), ("f_index.01_ik.L", "x"), ("ORG-f_index.03.L", "y")):
+        rig.data.bones[old].name = new
+    rig.driver_remove('pose.bones["ORG-f_ring.03.L"].constraints["FingerIK"].influence')
+    rig.pose.bones["ORG-f_pinky.03.L"].constraints["FingerIK"].use_tail = False
+    bpy.context.view_layer.update()
+    limbs, unserved = read_limbs(rig)
+    assert {limb.name for limb in limbs if isinstance(limb, Finger)} == {"pointer.L", "f_middle.01.L", "thumb.01.L"}
+    assert unserved == {
+        "f_ring.01.L": "no property drives the influence of 'FingerIK' on 'ORG-f_ring.03.L'",
+        "f_pinky.01.L": "'FingerIK' on 'ORG-f_pinky.03.L' does not bring the tip to a control",
+    }
