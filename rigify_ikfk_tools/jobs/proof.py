@@ -16,11 +16,11 @@ from ..rigs.limbs import IK, Finger, Limb
 from ..rigs.matching import Matching
 
 Array = NDArray[np.float64]
-Kept = NDArray[np.float32]
-"""Pose matrices (n, 3, 4)."""
 
 _TURNED = 3.0
 """Degrees by which upper and middle bones may turn before a note says so."""
+_SPANS = 6
+"""Spans of frames that a note lists; a report holds all."""
 _END_TURNED, _END_SIZE = 0.5, 0.01
 """Degrees by which the hand or the foot may turn, and share by which its size may change, before a note says so."""
 
@@ -58,8 +58,14 @@ class LimbError:
     worst_frame: int
     worst_turn_frame: int
     """Where the upper or the middle bone is turned most."""
+    turned: list[int]
+    """Frames on which the upper or the middle bone is turned by more than three degrees."""
     beyond: list[int]
     """Frames on which the middle or the end joint is farther off than the tolerance."""
+    out_of_reach: list[int]
+    """Those of them on which a constraint holds the target of the IK side back."""
+    uneven: list[int]
+    """Those of them on which the bones were seen stretched unlike each other, as between IK and FK."""
     end_beyond: list[int]
     """Frames on which the end, or what lies beyond, is turned by more than half a degree or of another size."""
 
@@ -95,46 +101,62 @@ def prove(
     """Compare for each limb what was seen when its frames were last played with what was seen before."""
     linear = np.array(rig.matrix_world)[:3, :3]
     size = float(np.cbrt(abs(np.linalg.det(linear))))
-    return [_limb_error(limb, side, list(matching.seen(limb)), frames, size, tolerance_mm) for limb, side in sides]
+    return [_limb_error(limb, side, matching, frames, size, tolerance_mm) for limb, side in sides]
 
 
 def notes_beyond(
     rig: bpy.types.Object, sides: Sequence[tuple[Limb, str]], errors: Sequence[LimbError], tolerance_mm: float
 ) -> Iterator[str]:
-    """A sentence for each limb with frames beyond the tolerance, and what holds its controls back."""
+    """What is not as it was seen, a sentence or two for each limb: the frames, and the reason where one is known."""
     for (limb, side), error in zip(sides, errors, strict=True):
         told = []
         if error.beyond:
-            told.append(f"{_frames(error.beyond)} more than {tolerance_mm:g} mm off, the first is {error.beyond[0]}.")
+            told.append(f"{_count(error.beyond)} more than {tolerance_mm:g} mm off: {_listed(error.beyond)}.")
         if error.end_beyond:
             told.append(
-                f"{_frames(error.end_beyond)} turned by more than {_END_TURNED:g} degrees at the end, or it is of "
-                f"another size, the first is {error.end_beyond[0]}."
+                f"{_count(error.end_beyond)} turned by more than {_END_TURNED:g} degrees at the end, or it is of "
+                f"another size: {_listed(error.end_beyond)}."
             )
         if told:
-            held = ", ".join(_holding(rig, limb.controls(side)))
-            reason = (
-                f"Constraints hold it back: {held}."
-                if held
-                else f"The {side.upper()} side was not brought nearer; look there."
-            )
-            if side == IK and limb.ik.pole_switch and limb.ik.pole_switch.value(rig) > 0.5:
-                reason += " The pole is on: without it the middle joint comes nearer."
-            yield f"{error.limb}: {' '.join(told)} {reason}"
-        if error.chain_deg.max > _TURNED and isinstance(limb, Finger):
+            yield f"{error.limb}: {' '.join([*told, *_reasons(rig, limb, side, error)])}"
+        if error.turned and isinstance(limb, Finger):
             yield (
                 f"{error.limb}: its first bone is rolled by up to {error.chain_deg.max:.0f} degrees from what was "
                 f"seen, most at frame {error.worst_turn_frame}: only IK rolls it, no FK control can."
             )
-        elif side == IK and error.chain_deg.max > _TURNED:
+        elif error.turned and side == IK:
             yield (
                 f"{error.limb}: upper and middle bone are turned by up to {error.chain_deg.max:.0f} degrees from what "
-                f"was seen, most at frame {error.worst_turn_frame}: IK bends a limb about one axis only."
+                f"was seen, most at frame {error.worst_turn_frame}: IK bends a limb about one axis only. "
+                f"By more than {_TURNED:g} degrees on frames {_listed(error.turned)}."
             )
 
 
-def _frames(frames: Sequence[int]) -> str:
+def _reasons(rig: bpy.types.Object, limb: Limb, side: str, error: LimbError) -> Iterator[str]:
+    known = {*error.out_of_reach, *error.uneven}
+    if error.out_of_reach:
+        yield f"Out of reach of the IK side: {_listed(error.out_of_reach)}."
+        if limb.ik.stretch and limb.ik.stretch.value(rig) < 1:
+            yield f"Set {limb.ik.stretch.name!r} on {limb.ik.stretch.bone!r} to 1 to let it stretch, and bake again."
+    if error.uneven:
+        yield f"One bone was stretched more than the other, which IK can't show: {_listed(error.uneven)}."
+    if held := ", ".join(_holding(rig, limb.controls(side))):
+        yield f"Constraints hold it back: {held}."
+    elif {*error.beyond, *error.end_beyond} - known:
+        yield f"Something else than the keys moves it: look at {error.worst_bone!r} at frame {error.worst_frame}."
+
+
+def _count(frames: Sequence[int]) -> str:
     return "1 frame is" if len(frames) == 1 else f"{len(frames)} frames are"
+
+
+def _listed(frames: Sequence[int]) -> str:
+    """Frames as a person lists them: ``3, 10 to 24, 31 and 40 more``."""
+    numbers = np.asarray(frames)
+    spans = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
+    words = [f"{span[0]}" if len(span) == 1 else f"{span[0]} to {span[-1]}" for span in spans[:_SPANS]]
+    more = sum(map(len, spans[_SPANS:]))
+    return ", ".join(words) + (f" and {more} more" if more else "")
 
 
 def _holding(rig: bpy.types.Object, controls: Sequence[str]) -> Iterator[str]:
@@ -145,21 +167,17 @@ def _holding(rig: bpy.types.Object, controls: Sequence[str]) -> Iterator[str]:
 
 
 def _limb_error(
-    limb: Limb,
-    side: str,
-    pairs: Sequence[tuple[Kept, Kept]],
-    frames: range,
-    size: float,
-    tolerance_mm: float,
+    limb: Limb, side: str, matching: Matching, frames: range, size: float, tolerance_mm: float
 ) -> LimbError:
+    pairs = list(matching.seen(limb))
     places = np.stack([1e3 * size * np.linalg.norm(a[:, :3, 3] - b[:, :3, 3], axis=1) for a, b in pairs])
     parts = [tuple(split_scale(pose[:, :3, :3].astype(float)) for pose in pair) for pair in pairs]
     turns = np.stack([np.degrees(angle_between(a, b)) for (a, _), (b, _) in parts])
     sizes = np.stack([(np.abs(b - a) / np.abs(a)).max(axis=1) for (_, a), (_, b) in parts[limb.end_index :]])
     chain, end = turns[: limb.end_index].max(axis=0), turns[limb.end_index :].max(axis=0)
     bone, row = np.unravel_index(np.argmax(places), places.shape)
-    beyond = np.flatnonzero((places[1:] > tolerance_mm).any(axis=0))
-    end_beyond = np.flatnonzero((end > _END_TURNED) | (sizes > _END_SIZE).any(axis=0))
+    beyond = (places[1:] > tolerance_mm).any(axis=0)
+    end_beyond = (end > _END_TURNED) | (sizes > _END_SIZE).any(axis=0)
     return LimbError(
         limb=limb.name,
         to=side,
@@ -171,6 +189,13 @@ def _limb_error(
         worst_mm=float(places[bone, row]),
         worst_bone=limb.visible[bone],
         worst_frame=frames[row],
-        beyond=[frames[row] for row in beyond],
-        end_beyond=[frames[row] for row in end_beyond],
+        turned=_frames_of(chain > _TURNED, frames),
+        beyond=_frames_of(beyond, frames),
+        out_of_reach=_frames_of(beyond & matching.out_of_reach(limb), frames),
+        uneven=_frames_of(beyond & matching.uneven(limb), frames),
+        end_beyond=_frames_of(end_beyond, frames),
     )
+
+
+def _frames_of(mask: NDArray[np.bool_], frames: range) -> list[int]:
+    return [frames[row] for row in np.flatnonzero(mask)]

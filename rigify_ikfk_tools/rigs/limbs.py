@@ -68,6 +68,8 @@ class IkSide:
     hinge: int
     """The axis (0 for X, 2 for Z) about which the second bone may bend."""
     pole_switch: Setting | None
+    stretch: Setting | None
+    """Below 1 it holds the target back where the limb would have to be longer than it is at rest."""
 
 
 @dataclass(frozen=True)
@@ -371,7 +373,13 @@ class _Structure:
             heel=heel,
             hinge=hinges[0] if len(hinges) == 1 else 0,
             pole_switch=self._driven(middle.name, poled, "mute") if poled else None,
+            stretch=self._reach(target),
         )
+
+    def _reach(self, target: bpy.types.PoseBone) -> Setting | None:
+        """The setting that drives how far the target may be away."""
+        limits = (c for c in target.constraints if isinstance(c, bpy.types.LimitDistanceConstraint))
+        return next(filter(None, (self._driven(target.name, limit, "influence") for limit in limits)), None)
 
     def _end_control(self, target: bpy.types.PoseBone) -> tuple[str, tuple[str, ...], str | None]:
         """The control that carries the solver's target, the controls between the two, and which of them is the heel."""

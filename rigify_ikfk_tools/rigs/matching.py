@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
@@ -22,6 +22,7 @@ from .tracks import Tracks, whole
 
 Match = FkMatch | IkMatch | FingerMatch
 Places = NDArray[np.integer[Any]]
+Mask = NDArray[np.bool_]
 Kept = dict[str, NDArray[np.float32]]
 """Pose matrices by bone name, without their last row (n, 3, 4), in single precision as Blender has them."""
 
@@ -95,6 +96,18 @@ class Matching:
         """Pose matrices (n, 3, 4) of each visible bone before, and what was shown when each frame was last played."""
         for name, shown in zip(limb.visible, self._shows[limb.name], strict=True):
             yield self._before[name], self._after[shown]
+
+    def out_of_reach(self, limb: Limb) -> Mask:
+        """The frames (n,) on which a constraint holds back the target of the limb's IK side."""
+        return self._any_match(limb, lambda match: match.held_back)
+
+    def uneven(self, limb: Limb) -> Mask:
+        """The frames (n,) on which the limb's visible bones are not stretched alike, as IK would stretch them."""
+        return self._any_match(limb, lambda match: match.uneven)
+
+    def _any_match(self, limb: Limb, which: Callable[[IkMatch], Mask]) -> Mask:
+        masks = [which(match) for match in self._matches if isinstance(match, IkMatch) and match.limb == limb]
+        return np.logical_or.reduce([np.zeros(len(self._frames), bool), *masks])
 
     def _compare(self, places: Places, *, correct: bool) -> Places:
         """Play some frames; those of them on which a control was corrected."""
