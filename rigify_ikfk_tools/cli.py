@@ -119,7 +119,8 @@ def _bake(options: argparse.Namespace) -> Report:
 
     open_blend(options.source)
     limbs = None if options.limbs == "all" else [name.strip() for name in options.limbs.split(",") if name.strip()]
-    return bake(_rig_object(options.rig), to=options.to, limbs=limbs, frames=options.frames)
+    rig = _rig_object(options.rig)
+    return bake(rig, to=options.to, limbs=limbs, frames=options.frames, keep_roll=options.keep_roll)
 
 
 def _body(options: argparse.Namespace) -> list[bpy.types.Object]:
@@ -199,6 +200,11 @@ def _parser() -> argparse.ArgumentParser:
     bake.add_argument("--limbs", default="all", metavar="LIMBS", help="all (default), or names like hand.L,foot.R")
     bake.add_argument(
         "--frames", type=_frames, metavar="A:B", help="first and last frame; the scene's range by default"
+    )
+    bake.add_argument(
+        "--keep-roll",
+        action="store_true",
+        help="to IK, keep the orientation of foot controls and roll the heels from it; otherwise heels get neutral",
     )
     return parser
 

@@ -458,6 +458,7 @@ class _Structure:
                 heel=None,
                 hinge=0,
                 pole_switch=None,
+                stretch=None,
             ),
             slider=slider,
             followed=tuple(source.name for source in sources),

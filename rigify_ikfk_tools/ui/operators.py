@@ -117,12 +117,17 @@ class _Bake(OperatorPart):
         self.frame_end = scene.frame_preview_end if preview else scene.frame_end
         return self.execute(context)
 
+    def job_options(self) -> dict[str, Any]:
+        """What the redo panel has for the job, beside limbs and frames."""
+        return {"set_slider": self.set_slider, "tolerance_mm": self.tolerance}
+
     def execute(self, context: bpy.types.Context) -> set[Any]:
         frames = range(self.frame_start, self.frame_end + 1)
         limbs = limbs_of_selection(context) if self.selected_only else None
-        options = {"set_slider": self.set_slider, "tolerance_mm": self.tolerance}
         rig, scene = context.object, context.scene
-        return _do(self, lambda: bake(rig, to=self.to, limbs=limbs or None, frames=frames, scene=scene, **options))
+        return _do(
+            self, lambda: bake(rig, to=self.to, limbs=limbs or None, frames=frames, scene=scene, **self.job_options())
+        )
 
 
 class POSE_OT_rigify_ikfk_bake_to_ik(_Bake, bpy.types.Operator):
@@ -131,6 +136,16 @@ class POSE_OT_rigify_ikfk_bake_to_ik(_Bake, bpy.types.Operator):
     bl_idname = "pose.rigify_ikfk_bake_to_ik"
     bl_label = "Bake to IK"
     to = "ik"
+
+    keep_roll: BoolProperty(
+        name="Keep Foot Roll",
+        description="Foot controls keep their orientation, and heels roll the foot from it; otherwise heels get "
+        "neutral and foot controls turn with the foot",
+    )
+
+    def job_options(self) -> dict[str, Any]:
+        """As for both directions, and the feet."""
+        return super().job_options() | {"keep_roll": self.keep_roll}
 
 
 class POSE_OT_rigify_ikfk_bake_to_fk(_Bake, bpy.types.Operator):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Parents that change during a shot, and limbs that follow the root: the bake keys what shows the same pose under them."""
+"""Parents that change during a shot, and limbs that follow the root: what is seen stays."""
 
 import pytest
 
