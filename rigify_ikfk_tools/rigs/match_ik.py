@@ -163,9 +163,7 @@ class IkMatch:
             end[kept] = poses[self.ik.end][kept]
         yield self._change(self.ik.end, everywhere, end, self._parent(poses, self.ik.end))
         for name, pose in self._tail(wanted):
-            parents = self._parent(poses, name)
-            parents = None if parents is None else carried(parents, self._carried(poses), target)
-            yield self._change(name, everywhere, pose, parents)
+            yield self._change(name, everywhere, pose, self._foreseen_parent(name, poses, end, target))
 
     def again(self, rows: Rows, wanted: Poses, played: Played) -> Iterator[Change]:
         """What is to be changed on the frames `rows`, from what is seen now that controls were written."""
@@ -252,6 +250,17 @@ class IkMatch:
         turn = shortest_arc(pose[:, :3, 1], targets - pose[:, :3, 3])
         pose[:, :3, :3] = turn @ pose[:, :3, :3]
         return pose
+
+    def _foreseen_parent(self, name: str, poses: Poses, end: Array, target: Array) -> Array | None:
+        """Where the parent of a control beyond the end will be, once end control and target have these poses."""
+        parent = self._bones[name].parent
+        if parent is None:
+            return None
+        copies = [c for c in parent.constraints if isinstance(c, bpy.types.CopyTransformsConstraint)]
+        leader = self._bones.get(copies[0].subtarget, parent) if len(copies) == 1 else parent
+        if self._heel is None and self._bones[self.ik.end] in leader.parent_recursive:
+            return end @ rest_offset(self._bone(self.ik.end), parent.bone)  # all rolls between are neutral
+        return carried(poses[parent.name], self._carried(poses), target)
 
     def _scene(self, wanted: Poses, played: Played, targets: Array, swing: Array | None) -> _Scene:
         upper, middle = (wanted[name] for name in self.limb.visible[:2])
