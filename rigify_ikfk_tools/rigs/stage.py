@@ -63,21 +63,35 @@ class Stage:
     ) -> Played:
         """Evaluate the rig on `frames`; read the pose of `bones`, the basis of `bases`, the properties at `values`."""
         frames = list(frames)
-        poses = np.empty((len(frames), len(bones), 4, 4))
-        locals_ = np.empty((len(frames), len(bases), 4, 4))
+        poses = _Matrices(self.rig, "matrix", bones, len(frames))
+        basis = _Matrices(self.rig, "matrix_basis", bases, len(frames))
         numbers = np.empty((len(frames), len(values)))
         for row, frame in enumerate(frames):
             self._scene.frame_set(frame)
             seen: Any = self.rig.evaluated_get(self._scene.view_layers[0].depsgraph)
-            pose_bones = seen.pose.bones
-            for column, name in enumerate(bones):
-                poses[row, column] = pose_bones[name].matrix
-            for column, name in enumerate(bases):
-                locals_[row, column] = pose_bones[name].matrix_basis
+            poses.read(row, seen)
+            basis.read(row, seen)
             for column, path in enumerate(values):
                 numbers[row, column] = seen.path_resolve(path)
-        return Played(
-            {name: poses[:, column] for column, name in enumerate(bones)},
-            {name: locals_[:, column] for column, name in enumerate(bases)},
-            {path: numbers[:, column] for column, path in enumerate(values)},
-        )
+        return Played(poses.by_bone(), basis.by_bone(), dict(zip(values, numbers.T, strict=True)))
+
+
+class _Matrices:
+    """A matrix of some bones, read on n frames: of all bones at once, which is the fastest way to any."""
+
+    def __init__(self, rig: bpy.types.Object, what: str, bones: Sequence[str], count: int) -> None:
+        places = {bone.name: place for place, bone in enumerate(rig.pose.bones)}
+        self._what, self._bones = what, bones
+        self._places = [places[name] for name in bones]
+        self._all = np.empty(len(places) * 16, np.float32)
+        self._read = np.empty((count, len(bones), 4, 4))
+
+    def read(self, row: int, rig: bpy.types.Object) -> None:
+        """Take them from an evaluated rig."""
+        if self._bones:
+            rig.pose.bones.foreach_get(self._what, self._all)
+            self._read[row] = self._all.reshape(-1, 4, 4)[self._places].swapaxes(1, 2)  # column by column in Blender
+
+    def by_bone(self) -> Poses:
+        """What was read (n, 4, 4), by bone name."""
+        return {name: self._read[:, column] for column, name in enumerate(self._bones)}
