@@ -5,7 +5,8 @@ All is seen in the *chord frame* of each frame: its origin is the head of the fi
 to the target. With the target given, the solver's result is a plane figure: the place of the middle joint *along* the
 chord and *across* it, at an *angle* about it. Turning the first bone about the chord before solving turns the figure
 and changes nothing else. Its shape depends on the *size* that the first bone is scaled to and on the *bend* about the
-hinge that it starts from, or, with a pole, on its *share* of the stretching: how, is learnt by asking (`search`).
+hinge that it starts from or, where that is not free, on its *share* of the stretching: how, is learnt by asking
+(`search`).
 The chain ends a little beside the target, within the solver's tolerance: the target is *shifted* to make up for that.
 """
 
@@ -48,16 +49,18 @@ FREE = _unknowns(0.3, -2.0, 1.3, 0.5, _size, lambda across: 2.2 * np.exp(-across
 """Size, bend (radians) and shift without a pole. The guess is what Human's arms and legs need, roughly."""
 FOLDED = _unknowns(0.1, 2.4, 3.7, 0.5, lambda across: _size(across) + 0.01, lambda across: np.full(len(across), 2.9))
 """Size, bend and shift for a limb that is bent against its hinge: the first bone starts out pointing away."""
-POLED = _unknowns(0.01, 0.0, 0.15, 0.1, _size, np.zeros_like)
-"""Size, share and shift with a pole, which makes the solver forget how the first bone started."""
+SHARED = _unknowns(0.01, -0.15, 0.15, 0.1, _size, np.zeros_like)
+"""Size, share and shift where the start is not free: a pole makes the solver forget it, what aims a paw sets it."""
 
 
-def stretch_of(share: Array, usual: float) -> Array:
-    """The IK stretch (n,) that gives the first bone a `share` (n,) of the stretching beyond its `usual` one.
+def stretches_of(share: Array, usual: float) -> Array:
+    """The IK stretches (n, 2) of first and second bone that give the first a `share` (n,) more of the stretching.
 
-    Blender weighs a bone by the square of its IK stretch and takes no less than 0.1 for it.
+    `usual` is what both have otherwise; a negative share is the second bone's. Blender weighs a bone by the square of
+    its IK stretch and takes no less than 0.1 for it.
     """
-    return np.where(share > 0, np.sqrt(max(usual, 0.1) ** 2 + share), usual)
+    more = np.sqrt(max(usual, 0.1) ** 2 + np.abs(share))
+    return np.stack([np.where(share > 0, more, usual), np.where(share < 0, more, usual)], axis=1)
 
 
 @dataclass
@@ -156,15 +159,9 @@ def base_rotations(frames: Array, turns: Array, bends: Array, hinge: int) -> Arr
     return frames @ about_axis(1, turns) @ about_axis(hinge, bends)
 
 
-def turn_and_bend(rotations: Array, hinge: int) -> tuple[Array, Array]:
-    """The opposite of `base_rotations` in the chord frame: turns and bends (n,) of orientations (n, 3, 3)."""
-    if hinge == 0:
-        turns = np.arctan2(-rotations[:, 2, 0], rotations[:, 0, 0])
-    else:
-        turns = np.arctan2(rotations[:, 0, 2], rotations[:, 2, 2])
-    bent = about_axis(1, -turns) @ rotations
-    j, k = (hinge + 1) % 3, (hinge + 2) % 3
-    return turns, np.arctan2(bent[:, k, j], bent[:, j, j])
+def turned(frames: Array, turns: Array, rotations: Array) -> Array:
+    """Orientations (n, 3, 3) turned about the chords of chord frames (n, 3, 3) by `turns` (n,)."""
+    return frames @ about_axis(1, turns) @ np.swapaxes(frames, 1, 2) @ rotations
 
 
 def wrapped(angles: Array) -> Array:

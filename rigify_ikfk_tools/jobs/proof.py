@@ -65,7 +65,7 @@ class LimbError:
     out_of_reach: list[int]
     """Those of them on which a constraint holds the target of the IK side back."""
     uneven: list[int]
-    """Those of them on which the bones were seen stretched unlike each other, as between IK and FK."""
+    """Those of them on which the bones were seen stretched unlike each other or apart, as between IK and FK."""
     end_beyond: list[int]
     """Frames on which the end, or what lies beyond, is turned by more than half a degree or of another size."""
 
@@ -139,7 +139,7 @@ def _reasons(rig: bpy.types.Object, limb: Limb, side: str, error: LimbError) -> 
         if limb.ik.stretch and limb.ik.stretch.value(rig) < 1:
             yield f"Set {limb.ik.stretch.name!r} on {limb.ik.stretch.bone!r} to 1 to let it stretch, and bake again."
     if error.uneven:
-        yield f"One bone was stretched more than the other, which IK can't show: {_listed(error.uneven)}."
+        yield f"Its bones were not stretched alike, as IK would stretch them, on frames {_listed(error.uneven)}."
     if held := ", ".join(_holding(rig, limb.controls(side))):
         yield f"Constraints hold it back: {held}."
     elif {*error.beyond, *error.end_beyond} - known:

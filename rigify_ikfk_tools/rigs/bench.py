@@ -110,7 +110,7 @@ class Bench:
         """Where the solver puts the middle joint and the end of the chain, (n, 3) each.
 
         `bases` (n, 4, 4) are poses of the first bone before solving, `targets` and `poles` (n, 3) where the chain
-        shall end and bend to, all in armature space; `stretches` (n,) are IK stretches of the first bone.
+        shall end and bend to, all in armature space; `stretches` (n, 2) are IK stretches of the two bones.
         """
         out = np.empty((len(bases), 2, 3))
         for first in range(0, len(bases), _SLOTS):
@@ -135,8 +135,9 @@ class Bench:
             location[self._poles[:count]] = poles
         bones: Any = self._object.pose.bones
         if stretches is not None:
-            for slot, stretch in enumerate(stretches):
-                bones[int(self._bases[slot])].ik_stretch = stretch
+            for slot, (first, second) in enumerate(stretches.tolist()):
+                bones[int(self._bases[slot])].ik_stretch = first
+                bones[int(self._middles[slot])].ik_stretch = second
         bones.foreach_set("location", location.ravel())
         bones.foreach_set("rotation_quaternion", rotation.ravel())
         bones.foreach_set("scale", scales.ravel())

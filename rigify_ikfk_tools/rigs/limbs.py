@@ -55,14 +55,17 @@ class IkSide:
     result: tuple[str, ...]
     """The bones that the visible chain follows when the slider is at IK; the third is the target of the solver."""
     base: str
-    """The control that is the first bone of the solver's chain."""
+    """The control that is the first bone of the solver's chain, or turns it."""
     end: str
     """The control that the animator moves: the hand or the foot."""
     pole: str | None
     tail: tuple[str, ...]
-    """Controls of the visible bones beyond the end, such as the toe."""
+    """Controls of the last visible bones, beyond the end, such as the toe."""
     rolls: tuple[str, ...]
     """Controls between the end control and the target, such as heel and spin; neutral after a bake."""
+    pivots: tuple[tuple[str, int], ...]
+    """Of paws, whose end control carries the last visible bone: the controls that turn the bones before it, the
+    farthest first, each with the place of its bone in the visible chain."""
     heel: str | None
     """The one of them whose rotation rolls the foot, copied by bones that carry the target."""
     hinge: int
@@ -74,12 +77,12 @@ class IkSide:
 
 @dataclass(frozen=True)
 class Limb:
-    """What a Rigify arm and leg have in common."""
+    """What Rigify's arms, legs and paws have in common."""
 
     name: str
     """As Rigify's panel has it: ``hand.L``, ``foot.R``, ``f_index.01.L``."""
     kind: str
-    """``arm``, ``leg`` or ``finger``."""
+    """``arm``, ``leg``, ``paw`` or ``finger``."""
     visible: tuple[str, ...]
     """The bones that the viewer sees, root first: the second begins at the middle joint, the third at the end joint."""
     fk: tuple[str, ...]
@@ -89,8 +92,8 @@ class Limb:
 
     @property
     def alias(self) -> str:
-        """The everyday name: ``arm.L`` for ``hand.L``."""
-        return self.kind + _side_suffix(self.name)
+        """The everyday name, where a body has but one: ``arm.L`` for ``hand.L``."""
+        return self.kind + _side_suffix(self.name) if self.kind in {"arm", "leg"} else self.name
 
     @property
     def end_index(self) -> int:
@@ -115,7 +118,8 @@ class Limb:
         if side == FK:
             return self.fk
         pole = () if self.ik.pole is None else (self.ik.pole,)
-        return (self.ik.end, *self.ik.rolls, self.ik.base, *pole, *self.ik.tail)
+        pivots = (name for name, _ in self.ik.pivots)
+        return (self.ik.end, *self.ik.rolls, *pivots, self.ik.base, *pole, *self.ik.tail)
 
 
 @dataclass(frozen=True)
@@ -128,11 +132,6 @@ class Finger(Limb):
     """The control at the end of the FK chain, to which the last bone stretches."""
     master: str | None
     """The control that moves all FK controls; a bake leaves it as it is."""
-
-    @property
-    def alias(self) -> str:
-        """The name itself: a hand has five of the kind."""
-        return self.name
 
     @property
     def end_index(self) -> int:
@@ -325,10 +324,12 @@ class _Structure:
         result = tuple(pair[1].subtarget for pair in pairs if pair)
         if len(chain) < 3:
             raise _NotServed(f"its chain has {len(chain)} bones, three are needed")
+        socket = None
         for visible, control in self._shared(chain[-1], slider):
             chain, fk, result = [*chain, visible], (*fk, control), (*result, control)
-        ik = self._ik_side(result)
-        kind = "leg" if len(chain) > 3 else "arm"  # a leg has a toe
+            socket = self._leader(self.bones[control].parent)
+        ik = self._ik_side(result, socket)
+        kind = "paw" if ik.pivots else "leg" if len(chain) > 3 else "arm"  # a leg has a toe
         return Limb(name, kind, tuple(chain), fk, ik, slider)
 
     def _shared(self, end: str, slider: Setting) -> Iterator[tuple[str, str]]:
@@ -344,47 +345,72 @@ class _Structure:
                 if slider in settings:
                     yield bone.name, control.name
 
-    def _ik_side(self, result: tuple[str, ...]) -> IkSide:
-        base, middle, target = (self.bones[name] for name in result[:3])
+    def _leader(self, bone: bpy.types.PoseBone) -> bpy.types.PoseBone:
+        """What a bone copies, or itself."""
+        return self._source(bone) or bone
+
+    def _ik_side(self, result: tuple[str, ...], socket: bpy.types.PoseBone | None) -> IkSide:
+        """The IK side whose bones are `result`; `socket` carries the control of the last, where that serves FK too."""
+        first, middle, target = (self.bones[name] for name in result[:3])
         solvers = [c for c in middle.constraints if isinstance(c, InverseKinematics) and c.target == self.rig]
         if not solvers:
             raise _NotServed(f"its IK side has no Inverse Kinematics constraint on the second bone, {middle.name!r}")
         solver = solvers[0]
-        if solver.chain_count != 2 or solver.subtarget != target.name or middle.parent != base:
-            raise _NotServed("its IK solver does not bend two bones toward the end of the chain, as paws have it")
+        if solver.chain_count != 2 or solver.subtarget != target.name or middle.parent != first:
+            raise _NotServed(f"{solver.name!r} on {middle.name!r} does not bend two bones toward the end of the chain")
         self._refuse_idle(middle.name, *solvers)
         if all(c.pole_subtarget for c in solvers):
             raise _NotServed(f"{middle.name!r} has no Inverse Kinematics constraint for the time without pole")
-        if _is_mechanism(base):
-            raise _NotServed("the first bone of its IK chain is not a control, as with paws")
         hinges = [axis for axis in range(3) if not (middle.lock_ik_x, middle.lock_ik_y, middle.lock_ik_z)[axis]]
         poled = next((c for c in solvers if c.pole_target == self.rig and c.pole_subtarget in self.bones), None)
-        end, rolls, heel = self._end_control(target)
-        tail = tuple(result[3:])
+        pivots = tuple(self._pivots(result, socket))
+        end, rolls, heel = self._end_control(socket if pivots and socket is not None else target)
+        tail = tuple(name for place, name in enumerate(result) if place > 2 and place not in dict(pivots).values())
         if any(_is_mechanism(self.bones[name]) for name in tail):
             raise _NotServed("a bone beyond its end has no control on the IK side")
         return IkSide(
             result=result,
-            base=base.name,
+            base=self._base_control(first),
             end=end,
             pole=poled.pole_subtarget if poled else None,
             tail=tail,
             rolls=rolls,
+            pivots=pivots,
             heel=heel,
             hinge=hinges[0] if len(hinges) == 1 else 0,
             pole_switch=self._driven(middle.name, poled, "mute") if poled else None,
             stretch=self._reach(target),
         )
 
+    def _base_control(self, first: bpy.types.PoseBone) -> str:
+        """The first bone of the solver's chain, or the control that carries the bone that aims it at the target."""
+        if not _is_mechanism(first):
+            return first.name
+        swing = first.parent
+        if swing is None or swing.parent is None or _is_mechanism(swing.parent):
+            raise _NotServed(f"no control turns {first.name!r}, the first bone of its IK chain")
+        return swing.parent.name
+
+    def _pivots(self, result: tuple[str, ...], socket: bpy.types.PoseBone | None) -> Iterator[tuple[str, int]]:
+        heel = self.bones[result[2]].parent
+        if socket is None or heel is None or _is_mechanism(heel) or heel in socket.parent_recursive:
+            return
+        for place in range(len(result) - 2, 2, -1):
+            control = self.bones[result[place]].parent
+            if control is None or _is_mechanism(control):
+                raise _NotServed(f"no control turns {result[place]!r} on the IK side")
+            yield control.name, place
+        yield heel.name, 2
+
     def _reach(self, target: bpy.types.PoseBone) -> Setting | None:
         """The setting that drives how far the target may be away."""
         limits = (c for c in target.constraints if isinstance(c, bpy.types.LimitDistanceConstraint))
         return next(filter(None, (self._driven(target.name, limit, "influence") for limit in limits)), None)
 
-    def _end_control(self, target: bpy.types.PoseBone) -> tuple[str, tuple[str, ...], str | None]:
-        """The control that carries the solver's target, the controls between the two, and which of them is the heel."""
+    def _end_control(self, carried: bpy.types.PoseBone) -> tuple[str, tuple[str, ...], str | None]:
+        """The control that carries the end of a limb, the controls between the two, and which of them is the heel."""
         line = []
-        bone = target.parent
+        bone = carried.parent
         while bone is not None and not any(c.type == "ARMATURE" for c in bone.constraints):
             line.append(bone)
             bone = bone.parent
@@ -455,6 +481,7 @@ class _Structure:
                 pole=None,
                 tail=(),
                 rolls=(),
+                pivots=(),
                 heel=None,
                 hinge=0,
                 pole_switch=None,

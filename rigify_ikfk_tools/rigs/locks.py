@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .controls import LOCATION, ROTATION, SCALE, rotation_path
 from .fcurves import Rewrite
-from .limbs import FK, IK, Finger, Limb
+from .limbs import FK, Finger, Limb
 
 Array = NDArray[np.float64]
 
@@ -104,4 +104,4 @@ def _is_rigifys(lock: _Lock, limb: Limb, side: str) -> bool:
         return lock.bone == limb.fk[limb.end_index] and lock.part == LOCATION
     if lock.bone == limb.ik.base:
         return lock.part == ROTATION and lock.letter != "Y"
-    return side == IK and lock.bone in limb.ik.rolls and lock.part != ROTATION
+    return lock.part != ROTATION and lock.bone in {*limb.ik.rolls, *(name for name, _ in limb.ik.pivots)}

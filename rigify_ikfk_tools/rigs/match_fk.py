@@ -7,12 +7,15 @@ from collections.abc import Iterator
 
 import bpy
 import numpy as np
+from numpy.typing import NDArray
 
 from ..geometry.search import Rows
-from .controls import basis_from_pose, carried
+from .controls import basis_from_pose, carried, rest_offset
 from .limbs import Limb
 from .stage import Played, Poses
 from .tracks import Change, apart
+
+Array = NDArray[np.float64]
 
 
 class FkMatch:
@@ -43,17 +46,20 @@ class FkMatch:
         placed: Poses = {}
         for control, visible in zip(self.limb.fk, self.limb.visible, strict=True):
             parent = self._parent(control)
-            parents = None
-            if parent is not None:
-                parents = poses[parent.name]
-                before = next((b.name for b in (parent, *parent.parent_recursive) if b.name in placed), None)
-                if before == parent.name:
-                    parents = placed[before]
-                elif before is not None:
-                    parents = carried(parents, poses[before], placed[before])
+            parents = None if parent is None else self._foreseen(parent, poses, wanted, placed)
             placed[control] = wanted[visible]
             basis = basis_from_pose(self._bones[control].bone, placed[control], parents)
             yield Change(control, everywhere, basis)
+
+    def _foreseen(self, parent: bpy.types.PoseBone, poses: Poses, wanted: Poses, placed: Poses) -> Array:
+        """Where (n, 4, 4) the parent of a control will be, once the controls before it are `placed`."""
+        upper = parent.parent
+        if upper is not None and upper.name in wanted and _has_copy(parent):  # it follows IK, and is let go
+            return wanted[upper.name] @ rest_offset(upper.bone, parent.bone)
+        before = next((bone.name for bone in (parent, *parent.parent_recursive) if bone.name in placed), None)
+        if before is None:
+            return poses[parent.name]
+        return placed[before] if before == parent.name else carried(poses[parent.name], poses[before], placed[before])
 
     def again(self, rows: Rows, wanted: Poses, played: Played) -> Iterator[Change]:
         """What is to be changed on the frames `rows`, from what is seen now that controls were written."""
@@ -62,3 +68,7 @@ class FkMatch:
             parent = self._parent(control)
             parents = played.poses[parent.name][off] if parent else None
             yield Change(control, off, basis_from_pose(self._bones[control].bone, wanted[visible][off], parents))
+
+
+def _has_copy(bone: bpy.types.PoseBone) -> bool:
+    return any(isinstance(constraint, bpy.types.CopyTransformsConstraint) for constraint in bone.constraints)

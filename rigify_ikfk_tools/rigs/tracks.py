@@ -17,8 +17,9 @@ from .fcurves import Rewrite
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-_SAME = 2e-6
-"""Poses that differ less than this (metres, and entries of rotations) are the same to single precision."""
+_SAME, _SAME_TURN = 2e-6, 4e-5
+"""Poses that differ less than this (metres, and entries of rotations) are the same to single precision, and to the
+shear that a rig's mechanism adds in single precision."""
 
 
 @dataclass
@@ -97,5 +98,7 @@ def whole(kept: NDArray[np.float32]) -> Array:
 
 def apart(first: Array, second: Array) -> Mask:
     """Where (n,) two arrays of pose matrices (n, 4, 4) differ by more than single precision."""
-    scale = np.maximum(1, np.abs(second).max(axis=(1, 2)))
-    return np.abs(first - second).max(axis=(1, 2)) > _SAME * scale
+    off = np.abs(first - second)[:, :3]
+    place, turn = np.abs(second)[:, :3, 3], np.abs(second)[:, :3, :3]
+    moved = off[:, :, 3].max(axis=1) > _SAME * np.maximum(1, place.max(axis=1))
+    return moved | (off[:, :, :3].max(axis=(1, 2)) > _SAME_TURN * turn.max(axis=(1, 2)))

@@ -28,12 +28,13 @@ def test_the_figure_does_not_depend_on_where_the_limb_is():
     assert got.along[0] == pytest.approx(np.dot([0.1, 0.5, 0.2], [0, 0.9, 0.1]) / np.hypot(0.9, 0.1))
 
 
-@pytest.mark.parametrize("hinge", [0, 2])
-def test_turn_and_bend_come_back(hinge):
-    turns, bends = RNG.uniform(-3, 3, 20), RNG.uniform(-1.5, 1.5, 20)
-    frames = np.tile(np.eye(3), (20, 1, 1))
-    got = two_bone.turn_and_bend(two_bone.base_rotations(frames, turns, bends, hinge), hinge)
-    np.testing.assert_allclose(got, [turns, bends], atol=1e-9)
+def test_turned_about_the_chord_what_lies_along_it_stays_and_the_rest_goes_round():
+    frames, turns = random_rotations(20), RNG.uniform(-3, 3, 20)
+    got = two_bone.turned(frames, turns, frames)
+    np.testing.assert_allclose(got[:, :, 1], frames[:, :, 1], atol=1e-9)
+    quarter = two_bone.turned(frames, np.full(20, np.pi / 2), frames)
+    np.testing.assert_allclose(quarter[:, :, 2], frames[:, :, 0], atol=1e-9)
+    np.testing.assert_allclose(got, two_bone.base_rotations(frames, turns, np.zeros(20), 0), atol=1e-9)
 
 
 @pytest.mark.parametrize("hinge", [0, 2])
@@ -82,9 +83,10 @@ def test_planes_in_two_parts_are_those_of_the_whole():
     np.testing.assert_allclose(np.concatenate([first, second]), whole, atol=0.2)
 
 
-def test_the_first_bones_share_of_the_stretching():
-    np.testing.assert_allclose(two_bone.stretch_of(np.array([0, 0.03]), 0.1), [0.1, 0.2])
-    np.testing.assert_allclose(two_bone.stretch_of(np.array([0, 0.03]), 0.05), [0.05, 0.2])
+def test_a_share_of_the_stretching_is_the_first_bones_or_the_second_ones():
+    shares = np.array([0, 0.03, -0.03])
+    np.testing.assert_allclose(two_bone.stretches_of(shares, 0.1), [[0.1, 0.1], [0.2, 0.1], [0.1, 0.2]])
+    np.testing.assert_allclose(two_bone.stretches_of(shares, 0.05), [[0.05, 0.05], [0.2, 0.05], [0.05, 0.2]])
 
 
 def test_the_rest_pose_tells_to_which_side_the_joint_folds():

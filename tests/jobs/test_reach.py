@@ -56,7 +56,7 @@ def test_bones_that_are_not_stretched_alike_are_told(long_legs):
     leg = error_of(report, "foot.L")
     assert leg.uneven == leg.beyond == [*LONGER]
     assert leg.out_of_reach == []
-    assert "One bone was stretched more than the other, which IK can't show: 8 to 12." in report.notes[0]
+    assert "Its bones were not stretched alike, as IK would stretch them, on frames 8 to 12." in report.notes[0]
 
 
 def test_between_ik_and_fk_the_ends_stay_and_the_frames_are_named(fk_shot, shots):

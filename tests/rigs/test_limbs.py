@@ -28,15 +28,46 @@ def test_arms_and_legs_of_the_stock_rigs(generate_stock, kind):
     assert leg.ik.tail == ("toe_ik.R",)
 
 
+@pytest.mark.parametrize(
+    ("animal", "pivots"),
+    [
+        ("wolf", {"foot.L": ["foot_heel_ik.L"], "front_foot.L": ["front_foot_heel_ik.L"]}),
+        (
+            "horse",
+            {"hind_foot.L": ["r_toe_ik.L", "hind_foot_heel_ik.L"], "forefoot.L": ["f_toe_ik.L", "forefoot_heel_ik.L"]},
+        ),
+        ("cat", {"foot.L": ["foot_heel_ik.L"], "hand.L": ["hand_heel_ik.L"]}),
+        ("bird", {"foot.L": ["foot_heel_ik.L"]}),
+    ],
+)
+def test_paws_have_pivots_between_the_end_control_and_the_solver(generate_stock, animal, pivots):
+    limbs, unserved = read_limbs(generate_stock(animal))
+    assert unserved == {}
+    assert len(limbs) == 2 * len(pivots)
+    left = [limb for limb in limbs if limb.name.endswith(".L")]
+    assert {limb.name: [name for name, _ in limb.ik.pivots] for limb in left} == pivots
+    for limb in left:
+        assert limb.kind == "paw"
+        assert limb.alias == limb.name  # a wolf has two left legs
+        assert limb.ik.end == limb.name.replace(".L", "_ik.L")
+        assert limb.ik.base == limb.visible[0].removeprefix("ORG-").replace(".L", "_ik.L")
+        assert limb.ik.tail == limb.fk[-1:]
+        assert limb.ik.rolls == ()
+
+
 def test_what_is_not_served_is_named_with_the_reason(generate_stock):
-    generate_stock("basic_human")  # Rigify is on now
-    bpy.ops.object.armature_wolf_metarig_add()
-    bpy.ops.pose.rigify_generate()
-    limbs, unserved = read_limbs(bpy.context.object)
-    assert limbs == []
-    assert set(unserved) == {"foot.L", "foot.R", "front_foot.L", "front_foot.R"}
-    with pytest.raises(ToolError, match=r"no limb with an IK and an FK side\. foot\.L: the first bone"):
-        pick_limbs(bpy.context.object)
+    rig = generate_stock("wolf")
+    for side in "LR":
+        for name in ("thigh_ik", "front_foot_heel_ik"):
+            bone = rig.pose.bones[f"{name}.{side}"]
+            bone.lock_location = bone.lock_rotation = bone.lock_scale = True, True, True
+            bone.lock_rotation_w = True
+    limbs, unserved = read_limbs(rig)
+    assert [limb.name for limb in limbs] == ["front_foot.L", "front_foot.R"]
+    assert [limb.ik.pivots for limb in limbs] == [(), ()]  # a heel that nobody is to move is none
+    assert unserved["foot.L"] == "no control turns 'MCH-thigh_ik.L', the first bone of its IK chain"
+    with pytest.raises(ToolError, match=r"The limb 'foot\.L' of 'rig' can't be served: no control turns"):
+        pick_limbs(rig, ["foot.L"])
 
 
 def test_names_with_quotes_and_brackets_are_read(generate_stock):
