@@ -84,6 +84,22 @@ def test_the_visible_pose_is_baked_whatever_the_slider_was(fk_shot, shots):
     assert max(errors(before, after, names)) < FK_MM
 
 
+def test_a_hand_that_was_turned_since_the_last_bake_is_carried_over(fk_shot, shots):
+    bake(fk_shot, to="ik")
+    shots.set_sliders(fk_shot, 1.0)
+    for curve in [curve for curve in shots.curves(fk_shot) if curve.data_path.endswith('["IK_FK"]')]:
+        for key in curve.keyframe_points:
+            key.co.y = 1.0
+    for name in ("hand_fk.L", "foot_fk.R"):  # the joints stay where the IK side shows them too
+        shots._turn(fk_shot.pose.bones[name], (0.3, 0.5, -0.4), 11)
+    before, names = shots.visible_poses(fk_shot)
+    bake(fk_shot, to="ik")
+    after, _ = shots.visible_poses(fk_shot)
+    assert max(errors(before, after, names)) < MIDDLE_MM
+    hands = [names.index(name) for name in ("ORG-hand.L", "ORG-foot.R")]
+    np.testing.assert_allclose(after[:, hands, :3, :3], before[:, hands, :3, :3], atol=1e-4)
+
+
 def test_poles_carry_the_pose_when_they_are_on(fk_shot, shots):
     for name in shots.SLIDERS:
         fk_shot.pose.bones[name]["pole_vector"] = True
