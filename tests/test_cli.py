@@ -68,6 +68,22 @@ def test_bake_writes_the_shot_and_the_report_and_leaves_the_input(capfd, shot, t
     assert not [path for path in tmp_path.iterdir() if "partial" in path.name]
 
 
+@pytest.mark.parametrize("keeps", [False, True])
+def test_the_roll_of_a_foot_is_kept_when_asked_for(capfd, generate_stock, tmp_path, keeps):
+    rig = generate_stock("basic_human")
+    foot, gear = rig.pose.bones["foot_fk.L"], rig.pose.bones["thigh_parent.L"]
+    foot.rotation_quaternion = 0.96, 0.28, 0, 0
+    foot.keyframe_insert("rotation_quaternion", frame=1)
+    gear["IK_FK"] = 1.0
+    shot, out = tmp_path / "shot.blend", tmp_path / "out.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(shot))
+    options = ("--keep-roll",) if keeps else ()
+    assert run(capfd, "bake", shot, "-o", out, "--to", "ik", "--frames", "1:2", "--limbs", "foot.L", *options)[0] == 0
+    bpy.ops.wm.open_mainfile(filepath=str(out))
+    heel = bpy.data.objects["rig"].pose.bones["foot_heel_ik.L"]
+    assert (abs(heel.rotation_euler.x) > 0.5) is keeps
+
+
 def test_negative_frames(capfd, shot, tmp_path):
     out = tmp_path / "out.blend"
     status, told, _ = run(capfd, "bake", shot, "-o", out, "--to", "ik", "--frames", "-3:4", "--limbs", "hand.L")

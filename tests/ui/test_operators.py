@@ -73,6 +73,16 @@ def test_bake_takes_all_limbs_where_none_is_selected(generate_stock, doors):
     assert {"upper_arm_parent.L", "thigh_parent.R"} <= keyed_bones(rig)
 
 
+@pytest.mark.parametrize("keeps", [False, True])
+def test_the_redo_panel_offers_to_keep_the_roll_of_feet(generate_stock, doors, keeps):
+    rig = generate_stock("basic_human")
+    rig.pose.bones["thigh_parent.L"]["IK_FK"] = 1.0
+    rig.pose.bones["foot_fk.L"].rotation_quaternion = 0.96, 0.28, 0, 0
+    pose_mode(rig, "foot_fk.L")
+    assert bpy.ops.pose.rigify_ikfk_bake_to_ik(frame_start=1, frame_end=2, keep_roll=keeps) == {"FINISHED"}
+    assert (abs(rig.pose.bones["foot_heel_ik.L"].rotation_euler.x) > 0.5) is keeps
+
+
 def test_bake_needs_a_generated_rig_and_a_range(generate_stock, doors):
     rig = generate_stock("basic_human")
     with pytest.raises(RuntimeError, match="range is empty"):
