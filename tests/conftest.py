@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from math import pi
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,23 @@ def _give_left_fingers_ik(metarig: bpy.types.Object) -> None:
             bone.rigify_parameters.ik_local_location = "index" not in bone.name
 
 
+def _bend_about_z(metarig: bpy.types.Object) -> None:
+    """Elbows and knees whose hinge is the Z axis, pointing to the left of the body: Rigify's pole then pushes."""
+    import bpy
+
+    bpy.ops.object.mode_set(mode="EDIT")
+    for side in "LR":
+        for name in ("upper_arm", "forearm", "thigh", "shin"):
+            metarig.data.edit_bones[f"{name}.{side}"].roll -= pi / 2
+    bpy.ops.object.mode_set(mode="OBJECT")
+    for bone in metarig.pose.bones:
+        if bone.rigify_type in {"limbs.arm", "limbs.leg"}:
+            bone.rigify_parameters.rotation_axis = "z"
+
+
+_CHANGES = {"fingers": _give_left_fingers_ik, "z": _bend_about_z}
+
+
 @pytest.fixture(scope="session")
 def _stock_files(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Generate each stock rig once in a session: Human costs some seconds, opening the saved file hundredths."""
@@ -66,9 +84,10 @@ def _stock_files(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pa
         if not path.exists():
             _start_empty()
             _enable_rigify()
-            getattr(bpy.ops.object, f"armature_{kind.removesuffix('+fingers')}_metarig_add")()
-            if kind.endswith("+fingers"):
-                _give_left_fingers_ik(bpy.context.object)
+            stock, _, change = kind.partition("+")
+            getattr(bpy.ops.object, f"armature_{stock}_metarig_add")()
+            if change:
+                _CHANGES[change](bpy.context.object)
             bpy.ops.pose.rigify_generate()
             bpy.ops.wm.save_as_mainfile(filepath=str(path))
         return path
@@ -78,9 +97,10 @@ def _stock_files(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pa
 
 @pytest.fixture
 def generate_stock(_stock_files: Callable[[str], Path], tmp_path: Path) -> Callable[[str], bpy.types.Object]:
-    """A function: `generate_stock("human")` or `("basic_human")` gives Rigify's stock rig in a scene of its own.
+    """A function: `generate_stock("human")`, `("basic_human")`, `("wolf")` gives that stock rig in a scene of its own.
 
-    ``"human+fingers"`` is without a face, and the fingers of its left hand have IK controls.
+    ``"human+fingers"`` is without a face, and the fingers of its left hand have IK controls. The elbows and knees of
+    ``"basic_human+z"`` bend about their Z axes.
 
     The rig is active and selected in object mode, Rigify is on, and the meta-rig it came from is the object named
     ``metarig``. Each call opens a file of its own in `tmp_path`, so objects from an earlier call are gone.

@@ -109,6 +109,15 @@ def bend_angle_at_rest(base: Array, middle_direction: Array) -> float:
     return float(np.arctan2(-aside[0], -aside[2]))
 
 
+def bend_sign_at_rest(base: Array, middle_direction: Array, hinge: int) -> float:
+    """1 where the limb bends by turning the second bone on about the hinge axis, -1 where by turning it back.
+
+    The arguments are as `bend_angle_at_rest` and `hinge_angles` have them.
+    """
+    aside = base.T @ middle_direction
+    return -1.0 if (aside[2] < 0 if hinge == 0 else aside[0] > 0) else 1.0
+
+
 def bend_planes(
     off: Array, reach: Array, last: float | None = None, *, folds: bool | NDArray[np.bool_] = True
 ) -> Array:

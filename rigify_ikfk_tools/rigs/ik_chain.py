@@ -122,9 +122,12 @@ class IkChain:
         self._rest_length = length + (target.bone.head_local - middle.bone.head_local).length
         self._first_share = length / self._rest_length
         to_end = np.array(target.bone.head_local - middle.bone.head_local)
-        self._offset = two_bone.bend_angle_at_rest(np.array(first.bone.matrix_local)[:3, :3], to_end)
+        rest = np.array(first.bone.matrix_local)[:3, :3]
+        self._offset = two_bone.bend_angle_at_rest(rest, to_end)
+        self._sign = two_bone.bend_sign_at_rest(rest, to_end, self.ik.hinge)
         self._hangs = self._bones[limb.visible[2]].bone.use_connect
         self._made: dict[bool, Bench] = {}
+        self._lead: float | None = None
         self._searches: dict[tuple[Unknowns, bool], Search] = {}
 
     @property
@@ -251,6 +254,7 @@ class IkChain:
     ) -> tuple[_Solved, Array]:
         """The controls for which the bench shows what is wanted (m, 3), and how far (m,) the middle joint is off."""
         turns = two_bone.wrapped(goal - self._offset)
+        places = goal - self._pole_lead(scene, goal) if poled else goal
         usual = min(self._bones[name].ik_stretch for name in self.ik.result[:2])  # one may be keyed already
         shares = kind is SHARED
 
@@ -262,7 +266,7 @@ class IkChain:
             return _Solved(bases, self._pole_places(part, poles[rows]), stretches, x[:, 2] * part.total)
 
         def ask(rows: Rows, x: Array) -> Array:
-            part, given = scene.pick(rows), controls(rows, x, turns, goal)
+            part, given = scene.pick(rows), controls(rows, x, turns, places)
             targets = part.targets + part.frames[:, :, 1] * given.shifts[:, None]
             shown = self._shown(part, goal[rows], *self._on_bench(poled, given, targets))
             if not self._hangs:
@@ -273,7 +277,21 @@ class IkChain:
             self._searches[kind, poled] = Search(kind)
         x, shown = self._searches[kind, poled].solve(wanted, ask)
         error = np.linalg.norm(shown[:, :2] - wanted[:, :2], axis=1)
-        return controls(slice(None), x, turns - shown[:, 3], goal - shown[:, 3]), error
+        return controls(slice(None), x, turns - shown[:, 3], places - shown[:, 3]), error
+
+    def _pole_lead(self, scene: Scene, goal: Array) -> float:
+        """How far about the chord, in radians, the limb bends from where the pole stands: the pole angle tells.
+
+        By Rigify's settings that is nothing, or half a turn where the second bone's Z axis is the hinge and points to
+        the other side. It is asked once, on the frame that is bent most.
+        """
+        if self._lead is None:
+            row = np.array([int(np.argmax(scene.across / scene.total))])
+            part = scene.pick(row)
+            bases = self._base_poses(part, np.ones(1), goal[row] - self._offset, np.zeros(1))
+            middles, _ = self._bench(True).ask(bases, part.targets, self._pole_places(part, goal[row]))
+            self._lead = float(two_bone.figure(part.frames, part.heads, middles).angle[0] - goal[row][0])
+        return self._lead
 
     def _on_bench(self, poled: bool, given: _Solved, targets: Array) -> tuple[Array, Array]:
         stretches = given.stretches if poled or self._aimed else None
@@ -362,7 +380,7 @@ class IkChain:
         if self._aimed:
             turn = two_bone.turned(scene.frames, turns, scene.rest)
         else:
-            turn = two_bone.base_rotations(scene.frames, turns, bends, self.ik.hinge)
+            turn = two_bone.base_rotations(scene.frames, turns, self._sign * bends, self.ik.hinge)
         poses[:, :3, :3] = turn * (sizes * scene.total / self._rest_length)[:, None, None]
         poses[:, :3, 3] = scene.heads
         return poses

@@ -45,6 +45,13 @@ def test_hinge_angle_is_the_turn_that_points_the_hinge(hinge):
     np.testing.assert_allclose(two_bone.hinge_angles(frames, hinges, hinge), turns, atol=1e-9)
 
 
+def test_the_rest_pose_tells_which_way_the_second_bone_turns():
+    for hinge in (0, 2):
+        for angle in (0.3, -0.3):
+            second = about_axis(hinge, np.array([angle]))[0] @ [0, 1, 0]
+            assert two_bone.bend_sign_at_rest(np.eye(3), second, hinge) == np.sign(angle)
+
+
 def test_a_target_on_the_head_gives_a_frame_and_no_nan():
     frames = two_bone.chord_frames(random_rotations(1), np.zeros((1, 3)), np.zeros((1, 3)))
     assert np.isfinite(to_quaternions(frames)).all()
