@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 
 _TURNED = 3.0
 """Degrees by which upper and middle bones may turn before a note says so."""
+_FINEST = 3e-4
+"""How near Blender's IK comes at best, in lengths of a limb."""
 _SPANS = 6
 """Spans of frames that a note lists; a report holds all."""
 _END_TURNED, _END_SIZE = 0.5, 0.01
@@ -136,14 +138,28 @@ def _reasons(rig: bpy.types.Object, limb: Limb, side: str, error: LimbError) -> 
     known = {*error.out_of_reach, *error.uneven}
     if error.out_of_reach:
         yield f"Out of reach of the IK side: {_listed(error.out_of_reach)}."
-        if limb.ik.stretch and limb.ik.stretch.value(rig) < 1:
+        if limb.ik.stretch:
             yield f"Set {limb.ik.stretch.name!r} on {limb.ik.stretch.bone!r} to 1 to let it stretch, and bake again."
     if error.uneven:
         yield f"Its bones were not stretched alike, as IK would stretch them, on frames {_listed(error.uneven)}."
     if held := ", ".join(_holding(rig, limb.controls(side))):
         yield f"Constraints hold it back: {held}."
+    elif _is_uneven(rig):
+        yield f"{rig.name!r} is scaled unevenly, which its own constraints do not follow: apply its scale first."
+    elif error.worst_mm < _FINEST * _length_mm(rig, limb):
+        yield "At this size Blender's own IK comes no nearer."
     elif {*error.beyond, *error.end_beyond} - known:
         yield f"Something else than the keys moves it: look at {error.worst_bone!r} at frame {error.worst_frame}."
+
+
+def _is_uneven(rig: bpy.types.Object) -> bool:
+    _, sizes = split_scale(np.array(rig.matrix_world)[None, :3, :3])
+    return bool(np.ptp(np.abs(sizes)) > _END_SIZE * np.abs(sizes).max())
+
+
+def _length_mm(rig: bpy.types.Object, limb: Limb) -> float:
+    length = sum(rig.pose.bones[name].bone.length for name in limb.visible)
+    return float(1e3 * length * np.cbrt(abs(np.linalg.det(np.array(rig.matrix_world)[:3, :3]))))
 
 
 def _count(frames: Sequence[int]) -> str:

@@ -67,6 +67,9 @@ def _check_rig(rig: bpy.types.Object) -> None:
         raise ToolError(f"{rig.name!r} is in edit mode. Leave edit mode first.")
     if rig.data.pose_position == "REST":
         raise ToolError(f"{rig.name!r} shows its rest position. Set it to pose position first.")
+    size = abs(rig.matrix_world.determinant())
+    if not 0 < size < float("inf"):
+        raise ToolError(f"{rig.name!r} is scaled to nothing. Give it a scale on each axis first.")
 
 
 def _scene_of(rig: bpy.types.Object) -> bpy.types.Scene:

@@ -109,7 +109,8 @@ class IkMatch:
         poses = played.poses
         now, shown = self._carried(poses), poses[self.ik.result[2]]
         moved = apart(self._target(rows, wanted), now)
-        self.held_back[rows] = apart(now, shown)
+        held = np.linalg.norm((now - shown)[:, :3, 3], axis=1)
+        self.held_back[rows] = held > _SOLVER_TOLERANCE * self._chain.rest_length
         scene = self._chain.scene(wanted, played, shown[:, :3, 3] - self._chain.shifts[rows], np.zeros(len(rows), bool))
         off = np.linalg.norm(poses[self.ik.result[1]][:, :3, 3] - scene.middles, axis=1) / scene.total
         wrong = ~moved & (off > np.maximum(ACCEPTED, 1.1 * self._chain.expected[rows]))

@@ -12,6 +12,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import ToolError
 from .fcurves import Rewrite
 from .limbs import FK, Finger, Limb
 from .match_finger import FingerMatch
@@ -56,7 +57,7 @@ class Matching:
         self._benches = ExitStack()
         self._matches = list(_matches(rig, sides, self._benches, keep_roll))
         self._tracks = Tracks(rig, len(frames))
-        self._visible = sorted({name for limb, _ in sides for name in limb.visible})
+        self._visible = list(dict.fromkeys(name for limb, _ in sides for name in limb.visible))
         self._shows = {limb.name: limb.visible if visible else limb.result(side) for limb, side in sides}
         self._before: Kept = _room(self._visible, len(frames))
         self._after: Kept = {}
@@ -77,6 +78,7 @@ class Matching:
             played = self._play(places)
             for name in self._visible:
                 self._before[name][places] = played.poses[name][:, :3]
+                self._refuse_numberless(name, places)
             wanted = {name: played.poses[name] for name in self._visible}
             for match in self._matches:
                 self._tracks.put(places, match.first(places, wanted, played))
@@ -108,6 +110,14 @@ class Matching:
     def _any_match(self, limb: Limb, which: Callable[[IkMatch], Mask]) -> Mask:
         masks = [which(match) for match in self._matches if isinstance(match, IkMatch) and match.limb == limb]
         return np.logical_or.reduce([np.zeros(len(self._frames), bool), *masks])
+
+    def _refuse_numberless(self, name: str, places: Places) -> None:
+        lost = places[~np.isfinite(self._before[name][places]).all(axis=(1, 2))]
+        if len(lost):
+            raise ToolError(
+                f"{name!r} has no pose on frame {self._frames[lost[0]]}: a key, a driver or a property that moves it "
+                "holds a value that is no number. Mend that first."
+            )
 
     def _compare(self, places: Places, *, correct: bool) -> Places:
         """Play some frames; those of them on which a control was corrected."""

@@ -297,3 +297,33 @@ def test_scripts_stay_switched_off(fk_shot, shots, job):
     stays(shots, fk_shot, job, "fk", shots.FRAMES)
     assert not paths.use_scripts_auto_execute
     assert np.isfinite([limb.worst_mm for limb in bake(fk_shot, to="ik").limbs]).all()
+
+
+@pytest.mark.parametrize("job", [bake, blend])
+def test_a_key_that_is_no_number_is_named_by_what_it_moves(fk_shot, shots, job):
+    curve = next(curve for curve in shots.curves(fk_shot) if "thigh_fk.L" in curve.data_path)
+    curve.keyframe_points[2].co.y = float("nan")
+    old = repr(shots.all_curves(fk_shot.animation_data.action))
+    with pytest.raises(ToolError, match=r"'ORG-thigh\.L' has no pose on frame 7: a key, .* no number"):
+        job(fk_shot, to="ik", frames=range(1, 22))
+    assert repr(shots.all_curves(fk_shot.animation_data.action)) == old
+
+
+def test_a_rig_that_is_scaled_to_nothing_is_refused(fk_shot):
+    fk_shot.scale = 0, 1, 1
+    bpy.context.view_layer.update()
+    with pytest.raises(ToolError, match="'rig' is scaled to nothing"):
+        bake(fk_shot, to="ik")
+
+
+def test_a_rig_that_is_scaled_unevenly_or_of_enormous_size_is_told(fk_shot):
+    fk_shot.scale = 1, 2, 0.5
+    bpy.context.view_layer.update()
+    report = bake(fk_shot, to="ik", limbs=["hand.L"])
+    assert (
+        "'rig' is scaled unevenly, which its own constraints do not follow: apply its scale first." in report.notes[0]
+    )
+    fk_shot.scale = 1000, 1000, 1000
+    bpy.context.view_layer.update()
+    report = bake(fk_shot, to="ik", limbs=["foot.L"], frames=range(1, 5))
+    assert report.notes[0].endswith("At this size Blender's own IK comes no nearer.")
