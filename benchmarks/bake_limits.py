@@ -94,7 +94,7 @@ def _take_long(shot: str, side: str) -> None:
 
 def _take_memory(shot: str, side: str) -> None:
     _, rig, frames = _open(shot)
-    from rigify_ikfk_tools.rigs.limbs import read_limbs
+    from rigify_ikfk_tools.rigs.limb_reader import read_limbs
 
     limbs = len(read_limbs(rig)[0])
     tracemalloc.start()
@@ -122,7 +122,7 @@ def _take_rounds(shot: str, side: str) -> None:
     import numpy as np
 
     scene, rig, frames = _open(shot)
-    from rigify_ikfk_tools.rigs.limbs import read_limbs
+    from rigify_ikfk_tools.rigs.limb_reader import read_limbs
 
     names = [name for limb in read_limbs(rig)[0] for name in limb.visible]
 

@@ -65,7 +65,7 @@ def _measure(animal: str, seed: int, count: int) -> None:
 
 def _animate(rig, variant: str, rnd: random.Random, frames: range) -> None:  # noqa: ANN001
     """Key torso and limbs each five frames with smooth seeded motion."""
-    from rigify_ikfk_tools.rigs.limbs import read_limbs
+    from rigify_ikfk_tools.rigs.limb_reader import read_limbs
 
     def waves(*sizes: float) -> list[tuple[float, float, float]]:
         return [(size * rnd.uniform(0.2, 1), rnd.uniform(0, 6.28), rnd.uniform(0.15, 0.8)) for size in sizes]
@@ -109,7 +109,7 @@ def _row(rig, side: str, frames: range) -> str:  # noqa: ANN001
 
     from rigify_ikfk_tools.geometry.rotations import angle_between, split_scale
     from rigify_ikfk_tools.jobs.bake import bake
-    from rigify_ikfk_tools.rigs.limbs import read_limbs
+    from rigify_ikfk_tools.rigs.limb_reader import read_limbs
 
     chains = [limb.visible for limb in read_limbs(rig)[0]]
 

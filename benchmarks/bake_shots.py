@@ -110,7 +110,7 @@ def _bake_here(shot: str, out: str, side: str) -> None:
 
     sys.path.insert(0, str(ROOT))
     from rigify_ikfk_tools.jobs.bake import bake
-    from rigify_ikfk_tools.rigs.limbs import read_limbs
+    from rigify_ikfk_tools.rigs.limb_reader import read_limbs
     from rigify_ikfk_tools.rigs.rigify import generated_rigs
 
     bpy.ops.wm.open_mainfile(filepath=shot)
@@ -156,7 +156,7 @@ def _switch_poles(shot: str, out: str) -> None:
     import bpy
 
     sys.path.insert(0, str(ROOT))
-    from rigify_ikfk_tools.rigs.limbs import read_limbs
+    from rigify_ikfk_tools.rigs.limb_reader import read_limbs
     from rigify_ikfk_tools.rigs.rigify import generated_rigs
 
     bpy.ops.wm.open_mainfile(filepath=shot)

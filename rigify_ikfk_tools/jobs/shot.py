@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 import bpy
 
 from ..errors import ToolError
-from ..rigs.limbs import SIDES, Limb, pick_limbs, read_limbs
+from ..rigs.limb_reader import pick_limbs, read_limbs
+from ..rigs.limbs import SIDES, Limb
 
 _LAST_FRAME = 1048574
 

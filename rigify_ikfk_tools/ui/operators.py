@@ -12,7 +12,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 from ..errors import ToolError
 from ..jobs.bake import bake
 from ..jobs.rig import rig as rig_character
-from ..rigs.limbs import read_limbs
+from ..rigs.limb_reader import read_limbs
 from ..rigs.rigify import is_generated_rig
 from . import results
 

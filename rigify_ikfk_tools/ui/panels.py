@@ -8,7 +8,8 @@ from typing import Any
 
 import bpy
 
-from ..rigs.limbs import FK, IK, read_limbs
+from ..rigs.limb_reader import read_limbs
+from ..rigs.limbs import FK, IK
 from ..rigs.rigify import is_generated_rig
 from . import results
 from .operators import (

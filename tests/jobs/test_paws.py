@@ -11,7 +11,7 @@ import pytest
 from rigify_ikfk_tools.geometry.rotations import angle_between, split_scale
 from rigify_ikfk_tools.jobs.bake import bake
 from rigify_ikfk_tools.jobs.blend import blend
-from rigify_ikfk_tools.rigs.limbs import read_limbs
+from rigify_ikfk_tools.rigs.limb_reader import read_limbs
 
 FRAMES = range(1, 22)
 ANIMALS = ("wolf", "horse", "bird")

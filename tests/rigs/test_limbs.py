@@ -5,7 +5,8 @@ import bpy
 import pytest
 
 from rigify_ikfk_tools.errors import ToolError
-from rigify_ikfk_tools.rigs.limbs import Finger, pick_limbs, read_limbs
+from rigify_ikfk_tools.rigs.limb_reader import pick_limbs, read_limbs
+from rigify_ikfk_tools.rigs.limbs import Finger
 
 
 @pytest.mark.parametrize("kind", ["basic_human", "human"])
