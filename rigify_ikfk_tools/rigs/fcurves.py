@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import ToolError
 from .limbs import Setting
 
-CONSTANT, LINEAR = 0, 1
+CONSTANT, LINEAR, BEZIER = 0, 1, 2
 _FLOATS = {"co": 2, "handle_left": 2, "handle_right": 2, "back": 1, "amplitude": 1, "period": 1}
 _ENUMS = ("interpolation", "easing", "type", "handle_left_type", "handle_right_type")
 _FLAGS = ("select_control_point", "select_left_handle", "select_right_handle")
@@ -200,11 +200,15 @@ class Rewrite:
 
     Keys outside the frames stay as they are; guard keys at the borders keep what the curves showed on every frame
     outside. An exception inside the statement puts each curve back, and takes away what was made.
+
+    Without `guards` the curves flow into the frames from the key before. With an `open_end` they flow on from the last
+    frame to the next key, or hold where there is none.
     """
 
-    def __init__(self, owner: bpy.types.Object, frames: range) -> None:
+    def __init__(self, owner: bpy.types.Object, frames: range, *, guards: bool = True, open_end: bool = False) -> None:
         self.curves = OwnCurves(owner)
         self.frames = frames
+        self._guards, self._open_end = guards, open_end
         self._had_data = owner.animation_data is not None
         self._action = self.curves.action
         self._slot = getattr(owner.animation_data, "action_slot", None) if self._had_data else None
@@ -216,6 +220,13 @@ class Rewrite:
     def __enter__(self) -> Rewrite:
         self._refuse_what_cannot_be_kept()
         self._times = self.curves.times(np.asarray(self.frames, float))
+        around = self.curves.times(np.array([self.frames[0] - 1.0, self.frames[-1] + 1.0]))
+        self._reversed = bool(around[0] > around[1])  # a strip may play its action so
+        if self._reversed and self._open_end:
+            raise ToolError(
+                "The NLA strip plays its action backwards: what begins at a frame can't go on from it there. "
+                "Name a last frame too."
+            )
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -256,11 +267,13 @@ class Rewrite:
             self._frame[channel] = self._outside(channel, curve, static, group, interpolation)
         curve = self.curves.ensure(channel, group)
         head, tail = self._frame[channel]
-        order = -1 if self._times[0] > self._times[-1] else 1  # a strip may play its action in reverse
+        order = -1 if self._reversed else 1
         body = Keys.new(self._times[::order], values[::order], interpolation)
         if self._old[channel] is None:  # a guard that repeats its neighbour says nothing
             head = head.where(head.values != body.values[0])
             tail = tail.where(tail.values != body.values[-1])
+        if self._open_end and interpolation != CONSTANT:
+            _flow(body, tail)
         write_keys(curve, Keys.joined([head, body, tail]))
 
     def set_property(self, setting: Setting, values: NDArray[np.float64], *, interpolation: int = LINEAR) -> None:
@@ -326,7 +339,8 @@ class Rewrite:
         self._refuse_what_hides_keys(channel, curve, group)
         if curve is None or not curve.keyframe_points:
             value = np.array([static])
-            return Keys.new(np.array([low]), value, interpolation), Keys.new(np.array([high]), value)
+            head, tail = Keys.new(np.array([low]), value, interpolation), Keys.new(np.array([high]), value)
+            return self._wanted_guards(head, tail)
         keys = self._old[channel]
         assert keys is not None
         first, last = sorted((self._times[0], self._times[-1]))
@@ -337,7 +351,12 @@ class Rewrite:
         if interpolation == CONSTANT:  # what switches at the border does not ease into it
             head.columns["interpolation"][-1:] = CONSTANT
         tail = self._guards_after(curve, keys, after, last, sloped)
+        head, tail = self._wanted_guards(head, tail)
         return Keys.joined([before, head]), Keys.joined([tail, after])
+
+    def _wanted_guards(self, head: Keys, tail: Keys) -> tuple[Keys, Keys]:
+        none = Keys.new(np.empty(0), np.empty(0))
+        return head if self._guards else none, none if self._open_end else tail
 
     def _refuse_what_hides_keys(self, channel: Channel, curve: bpy.types.FCurve | None, group: str) -> None:
         path, index = channel
@@ -392,6 +411,13 @@ class Rewrite:
         return times[
             (times > (-np.inf if low is None else low + 1e-4)) & (times < (np.inf if high is None else high - 1e-4))
         ]
+
+
+def _flow(body: Keys, after: Keys) -> None:
+    """Let the curve leave the last of the frames level, and run to the next key as smoothly as Blender's keys do."""
+    gap = (after.times[0] - body.times[-1]) / 3 if len(after) else 1.0
+    body.columns["interpolation"][-1] = BEZIER
+    body.columns["handle_right"][-1] = body.columns["co"][-1] + np.array([gap, 0], np.float32)
 
 
 def _thinned(times: NDArray[np.float64], values: NDArray[np.float64]) -> Keys:

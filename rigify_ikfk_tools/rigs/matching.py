@@ -70,12 +70,15 @@ class Matching:
     ) -> None:
         self._benches.close()
 
-    def look(self) -> None:
-        """See what is visible, and find what the controls must be."""
+    def look(self, *, live: bool = False) -> None:
+        """See what is visible, and find what the controls must be.
+
+        With `live`, where there is one frame only, that is what the user sees now, poses without keys included.
+        """
         for match in self._matches:
             match.begin(len(self._frames))
         for places in _blocks(np.arange(len(self._frames))):
-            played = self._play(places)
+            played = self._play(places, live=live)
             for name in self._visible:
                 self._before[name][places] = played.poses[name][:, :3]
                 self._refuse_numberless(name, places)
@@ -130,11 +133,13 @@ class Matching:
         touched = [self._tracks.put(places, match.again(places, wanted, played)) for match in self._matches]
         return np.unique(np.concatenate(touched))
 
-    def _play(self, places: Places) -> Played:
+    def _play(self, places: Places, *, live: bool = False) -> Played:
         reads, bases, values = (
             sorted({name for match in self._matches for name in names(match)})
             for names in (lambda match: match.reads, lambda match: match.bases, lambda match: match.values)
         )
+        if live:
+            return self._stage.seen_now(reads, bases=bases, values=values)
         return self._stage.play((self._frames[place] for place in places), reads, bases=bases, values=values)
 
 

@@ -63,17 +63,40 @@ class Stage:
     ) -> Played:
         """Evaluate the rig on `frames`; read the pose of `bones`, the basis of `bases`, the properties at `values`."""
         frames = list(frames)
-        poses = _Matrices(self.rig, "matrix", bones, len(frames))
-        basis = _Matrices(self.rig, "matrix_basis", bases, len(frames))
-        numbers = np.empty((len(frames), len(values)))
+        reading = _Reading(self.rig, len(frames), bones, bases, values)
         for row, frame in enumerate(frames):
             self._scene.frame_set(frame)
-            seen: Any = self.rig.evaluated_get(self._scene.view_layers[0].depsgraph)
-            poses.read(row, seen)
-            basis.read(row, seen)
-            for column, path in enumerate(values):
-                numbers[row, column] = seen.path_resolve(path)
-        return Played(poses.by_bone(), basis.by_bone(), dict(zip(values, numbers.T, strict=True)))
+            reading.take(row, self.rig.evaluated_get(self._scene.view_layers[0].depsgraph))
+        return reading.played()
+
+    def seen_now(self, bones: Sequence[str], *, bases: Sequence[str] = (), values: Sequence[str] = ()) -> Played:
+        """The same of the rig as the user sees it in the current scene, poses that have no keys included (n = 1)."""
+        reading = _Reading(self.rig, 1, bones, bases, values)
+        reading.take(0, self.rig.evaluated_get(bpy.context.evaluated_depsgraph_get()))
+        return reading.played()
+
+
+class _Reading:
+    """What is read of a rig on n frames."""
+
+    def __init__(
+        self, rig: bpy.types.Object, count: int, bones: Sequence[str], bases: Sequence[str], values: Sequence[str]
+    ) -> None:
+        self._poses = _Matrices(rig, "matrix", bones, count)
+        self._bases = _Matrices(rig, "matrix_basis", bases, count)
+        self._paths, self._numbers = values, np.empty((count, len(values)))
+
+    def take(self, row: int, rig: Any) -> None:
+        """Read an evaluated rig."""
+        self._poses.read(row, rig)
+        self._bases.read(row, rig)
+        for column, path in enumerate(self._paths):
+            self._numbers[row, column] = rig.path_resolve(path)
+
+    def played(self) -> Played:
+        """All of it."""
+        numbers = dict(zip(self._paths, self._numbers.T, strict=True))
+        return Played(self._poses.by_bone(), self._bases.by_bone(), numbers)
 
 
 class _Matrices:
