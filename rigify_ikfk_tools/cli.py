@@ -115,12 +115,35 @@ def _fit(options: argparse.Namespace) -> Report:
 
 def _bake(options: argparse.Namespace) -> Report:
     from .jobs.bake import bake
+
+    return bake(frames=options.frames, keep_roll=options.keep_roll, **_shot(options))
+
+
+def _switch(options: argparse.Namespace) -> Report:
+    from .jobs.switch import switch
+
+    return switch(
+        frame=options.frame,
+        until=options.until,
+        guard=not options.no_guard,
+        keep_roll=options.keep_roll,
+        **_shot(options),
+    )
+
+
+def _blend(options: argparse.Namespace) -> Report:
+    from .jobs.blend import blend
+
+    return blend(frames=options.frames, keep=options.keep, ease=options.ease, **_shot(options))
+
+
+def _shot(options: argparse.Namespace) -> dict[str, Any]:
+    """The rig of an opened shot, its limbs and the side they shall go to."""
     from .rigs.files import open_blend
 
     open_blend(options.source)
     limbs = None if options.limbs == "all" else [name.strip() for name in options.limbs.split(",") if name.strip()]
-    rig = _rig_object(options.rig)
-    return bake(rig, to=options.to, limbs=limbs, frames=options.frames, keep_roll=options.keep_roll)
+    return {"rig": _rig_object(options.rig), "to": options.to, "limbs": limbs}
 
 
 def _body(options: argparse.Namespace) -> list[bpy.types.Object]:
@@ -192,26 +215,43 @@ def _parser() -> argparse.ArgumentParser:
             "--landmarks", type=Path, metavar="FILE", help="JSON file of landmarks that replace found ones"
         )
         command.add_argument("--mesh", action="append", metavar="NAME", help="mesh to use; all visible ones by default")
-    bake = _command(
-        commands, "bake", _bake, "bake limbs to IK or FK, the visible pose kept", "a .blend file with a rig"
+    bake = _shot_command(commands, "bake", _bake, "bake limbs to IK or FK, the visible pose kept")
+    bake.add_argument("--frames", type=_frames, metavar="A:B", help="first and last frame; by default the scene's")
+    switch = _shot_command(commands, "switch", _switch, "switch limbs to IK or FK at a frame, without a pop")
+    switch.add_argument("--frame", type=int, required=True, metavar="F", help="the first frame on the other side")
+    switch.add_argument(
+        "--until", type=int, metavar="G", help="the last; by default the next key of the slider ends it"
     )
-    bake.add_argument("--to", required=True, choices=("ik", "fk"), help="the side to bake to")
-    bake.add_argument("--rig", metavar="NAME", help="the rig object, where there are several")
-    bake.add_argument("--limbs", default="all", metavar="LIMBS", help="all (default), or names like hand.L,foot.R")
-    bake.add_argument(
-        "--frames", type=_frames, metavar="A:B", help="first and last frame; the scene's range by default"
+    switch.add_argument("--no-guard", action="store_true", help="let curves flow from earlier keys, no key at F - 1")
+    for command in (bake, switch):
+        command.add_argument(
+            "--keep-roll",
+            action="store_true",
+            help="to IK, keep the orientation of foot controls and roll the heels from it; otherwise heels get neutral",
+        )
+    blend = _shot_command(commands, "blend", _blend, "ease the IK-FK sliders of limbs over a range of frames")
+    blend.add_argument("--frames", type=_frames, required=True, metavar="A:B", help="first and last frame")
+    blend.add_argument(
+        "--keep",
+        choices=("pose", "motion"),
+        default="pose",
+        help="pose (default): key both sides with what is seen; motion: leave both as they are and ease the slider",
     )
-    bake.add_argument(
-        "--keep-roll",
-        action="store_true",
-        help="to IK, keep the orientation of foot controls and roll the heels from it; otherwise heels get neutral",
-    )
+    blend.add_argument("--ease", choices=("linear", "smooth", "in", "out"), default="smooth", help="smooth by default")
     return parser
+
+
+def _shot_command(commands: Any, name: str, job: Job, text: str) -> argparse.ArgumentParser:
+    command = _command(commands, name, job, text, "a .blend file with a rig")
+    command.add_argument("--to", required=True, choices=("ik", "fk"), help="the side to go to")
+    command.add_argument("--rig", metavar="NAME", help="the rig object, where there are several")
+    command.add_argument("--limbs", default="all", metavar="LIMBS", help="all (default), or names like hand.L,foot.R")
+    return command
 
 
 def _command(commands: Any, name: str, job: Job, text: str, source: str) -> argparse.ArgumentParser:
     command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
-    command.add_argument("source", type=Path, metavar="SHOT" if name == "bake" else "BODY", help=source)
+    command.add_argument("source", type=Path, metavar="BODY" if name in {"rig", "fit"} else "SHOT", help=source)
     command.add_argument(
         "-o", "--output", type=_blend_path, required=True, metavar="OUT.blend", help="the file to write"
     )
@@ -242,9 +282,10 @@ def _frames(text: str) -> range:
 
 def _joined_frames(arguments: list[str]) -> list[str]:
     """``--frames -10:20`` as one word, which argparse would take for an option otherwise."""
-    if "--frames" in arguments[:-1]:
-        place = arguments.index("--frames")
-        arguments[place : place + 2] = [f"--frames={arguments[place + 1]}"]
+    for option in ("--frames", "--frame", "--until"):
+        if option in arguments[:-1]:
+            place = arguments.index(option)
+            arguments[place : place + 2] = [f"{option}={arguments[place + 1]}"]
     return arguments
 
 

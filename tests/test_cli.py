@@ -84,6 +84,33 @@ def test_the_roll_of_a_foot_is_kept_when_asked_for(capfd, generate_stock, tmp_pa
     assert (abs(heel.rotation_euler.x) > 0.5) is keeps
 
 
+def test_switch_and_blend_do_what_their_jobs_do(capfd, shot, tmp_path):
+    out, report = tmp_path / "out.blend", tmp_path / "report.json"
+    arguments = ("--to", "fk", "--frame", "4", "--until", "6", "--limbs", "hand.L")
+    status, told, _ = run(capfd, "switch", shot, "-o", out, *arguments, "--report", report)
+    assert status == 0
+    assert "switch rig to FK, frames 4 to 6" in told
+    assert json.loads(report.read_text())["to"] == "fk"
+    bpy.ops.wm.open_mainfile(filepath=str(out))
+    gear = bpy.data.objects["rig"].pose.bones["upper_arm_parent.L"]
+    sliders = []
+    for frame in (3, 4, 6, 7):
+        bpy.context.scene.frame_set(frame)
+        sliders.append(gear["IK_FK"])
+    assert sliders == [0.0, 1.0, 1.0, 0.0]
+
+    arguments = ("--to", "fk", "--frames", "2:6", "--limbs", "hand.L", "--keep", "motion", "--ease", "linear")
+    status, told, _ = run(capfd, "blend", shot, "-o", out, *arguments, "--report", report)
+    assert status == 0
+    assert "blend the sliders of rig to FK, motion kept, frames 2 to 6" in told
+    assert "hand.L: moves " in told
+    data = json.loads(report.read_text())
+    assert (data["ease"], data["borders"][0]["limb"]) == ("linear", "hand.L")
+    bpy.ops.wm.open_mainfile(filepath=str(out))
+    bpy.context.scene.frame_set(4)
+    assert bpy.data.objects["rig"].pose.bones["upper_arm_parent.L"]["IK_FK"] == pytest.approx(0.5)
+
+
 def test_negative_frames(capfd, shot, tmp_path):
     out = tmp_path / "out.blend"
     status, told, _ = run(capfd, "bake", shot, "-o", out, "--to", "ik", "--frames", "-3:4", "--limbs", "hand.L")

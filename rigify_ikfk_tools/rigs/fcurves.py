@@ -28,6 +28,22 @@ Channel = tuple[str, int]
 
 
 @dataclass(frozen=True)
+class Ease:
+    """How a curve runs from one key to the next: Blender's numbers for interpolation and easing."""
+
+    interpolation: int
+    easing: int = 0
+
+    def backwards(self) -> Ease:
+        """The same seen from the other end, as an NLA strip in reverse plays it."""
+        return Ease(self.interpolation, {1: 2, 2: 1}.get(self.easing, self.easing))
+
+
+EASES = {"linear": Ease(LINEAR), "smooth": Ease(BEZIER), "in": Ease(9, 1), "out": Ease(9, 2)}
+"""In and out are Blender's quadratic easing."""
+
+
+@dataclass(frozen=True)
 class Keys:
     """All that the keys of one F-curve hold, by the names that Blender gives it; times ascend.
 
@@ -261,14 +277,31 @@ class Rewrite:
         self, channel: Channel, values: NDArray[np.float64], *, static: float, group: str, interpolation: int = LINEAR
     ) -> None:
         """Key `values` (n,), one for each frame, on a channel that holds `static` while it has no F-curve."""
+        order = -1 if self._reversed else 1
+        body = Keys.new(self._times[::order], values[::order], interpolation)
+        self._put(channel, body, static, group, interpolation)
+
+    def ease(self, setting: Setting, start: float, stop: float, ease: Ease) -> None:
+        """Let a custom property of a bone run from `start` on the first frame to `stop` on the last, by two keys."""
+        ends = [0, -1] if len(self.frames) > 1 else [-1]
+        times, values = self._times[ends], np.array([start, stop])[ends]
+        if self._reversed:
+            times, values, ease = times[::-1], values[::-1], ease.backwards()
+        body = Keys.new(times, values)
+        body.columns["interpolation"][:-1], body.columns["easing"][:-1] = ease.interpolation, ease.easing
+        third = np.array([(times[-1] - times[0]) / 3, 0], np.float32)
+        body.columns["handle_right"][:-1] = body.columns["co"][:-1] + third
+        body.columns["handle_left"][1:] = body.columns["co"][1:] - third
+        self._put((setting.path, 0), body, setting.value(self.curves.owner), setting.bone, LINEAR)
+
+    def _put(self, channel: Channel, body: Keys, static: float, group: str, interpolation: int) -> None:
+        """Give a channel these keys between those outside; `interpolation` is that of a guard which leads to them."""
         if channel not in self._old:
             curve = self.curves.find(channel)
             self._old[channel] = read_keys(curve) if curve else None
             self._frame[channel] = self._outside(channel, curve, static, group, interpolation)
         curve = self.curves.ensure(channel, group)
         head, tail = self._frame[channel]
-        order = -1 if self._reversed else 1
-        body = Keys.new(self._times[::order], values[::order], interpolation)
         if self._old[channel] is None:  # a guard that repeats its neighbour says nothing
             head = head.where(head.values != body.values[0])
             tail = tail.where(tail.values != body.values[-1])
