@@ -11,7 +11,9 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 
 from ..errors import ToolError
 from ..jobs.bake import bake
+from ..jobs.blend import blend
 from ..jobs.rig import rig as rig_character
+from ..jobs.switch import switch
 from ..rigs.limb_reader import read_limbs
 from ..rigs.rigify import is_generated_rig
 from . import results
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
     OperatorPart = bpy.types.Operator
 else:
     OperatorPart = object  # Blender reads properties from a base only when that is no operator itself
+
+
+_BLEND_FRAMES = 10
+"""How long a blend is when nobody has said so."""
+_SIDE_ITEMS = [("ik", "IK", "The IK controls"), ("fk", "FK", "The FK controls")]
 
 
 def _do(operator: bpy.types.Operator, work: Callable[[], Report]) -> set[Any]:
@@ -80,21 +87,23 @@ class OBJECT_OT_rigify_ikfk_generate_and_bind(bpy.types.Operator):
         return _do(self, lambda: rig_character(meshes, preset=self.preset, **options))
 
 
-class _Bake(OperatorPart):
-    """What both directions of a bake share."""
+def _keep_roll() -> Any:
+    return BoolProperty(
+        name="Keep Foot Roll",
+        description="To IK, foot controls keep their orientation, and heels roll the foot from it; otherwise heels get "
+        "neutral and foot controls turn with the foot",
+    )
+
+
+class _OnShot(OperatorPart):
+    """What bake, switch and blend share: they work on the animation of a generated rig, on limbs of the selection."""
 
     bl_options = {"REGISTER", "UNDO"}
-    to = ""
 
-    frame_start: IntProperty(name="Start", description="First frame")
-    frame_end: IntProperty(name="End", description="Last frame")
     selected_only: BoolProperty(
         name="Selected Limbs",
-        description="Bake only limbs of which a bone is selected; all limbs where none is",
+        description="Only limbs of which a bone is selected; all limbs where none is",
         default=True,
-    )
-    set_slider: BoolProperty(
-        name="Set Slider", description="Key the IK-FK slider to this side inside the range", default=True
     )
     tolerance: FloatProperty(
         name="Tolerance", description="Name frames with a larger error, in millimetres", default=1.0, min=0.001
@@ -110,6 +119,31 @@ class _Bake(OperatorPart):
             return False
         return True
 
+    def arguments(self, context: bpy.types.Context) -> dict[str, Any]:
+        """What every job on a shot is given."""
+        limbs = limbs_of_selection(context) if self.selected_only else None
+        return {"limbs": limbs or None, "scene": context.scene, "tolerance_mm": self.tolerance}
+
+
+class _OnFrames(_OnShot):
+    """What bake and blend share: a range of frames."""
+
+    frame_start: IntProperty(name="Start", description="First frame")
+    frame_end: IntProperty(name="End", description="Last frame")
+
+    def arguments(self, context: bpy.types.Context) -> dict[str, Any]:
+        return super().arguments(context) | {"frames": range(self.frame_start, self.frame_end + 1)}
+
+
+class _Bake(_OnFrames):
+    """What both directions of a bake share."""
+
+    to = ""
+
+    set_slider: BoolProperty(
+        name="Set Slider", description="Key the IK-FK slider to this side inside the range", default=True
+    )
+
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
         scene = context.scene
         preview = scene.use_preview_range
@@ -117,17 +151,12 @@ class _Bake(OperatorPart):
         self.frame_end = scene.frame_preview_end if preview else scene.frame_end
         return self.execute(context)
 
-    def job_options(self) -> dict[str, Any]:
-        """What the redo panel has for the job, beside limbs and frames."""
-        return {"set_slider": self.set_slider, "tolerance_mm": self.tolerance}
+    def arguments(self, context: bpy.types.Context) -> dict[str, Any]:
+        return super().arguments(context) | {"to": self.to, "set_slider": self.set_slider}
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        frames = range(self.frame_start, self.frame_end + 1)
-        limbs = limbs_of_selection(context) if self.selected_only else None
-        rig, scene = context.object, context.scene
-        return _do(
-            self, lambda: bake(rig, to=self.to, limbs=limbs or None, frames=frames, scene=scene, **self.job_options())
-        )
+        rig, arguments = context.object, self.arguments(context)
+        return _do(self, lambda: bake(rig, **arguments))
 
 
 class POSE_OT_rigify_ikfk_bake_to_ik(_Bake, bpy.types.Operator):
@@ -137,15 +166,10 @@ class POSE_OT_rigify_ikfk_bake_to_ik(_Bake, bpy.types.Operator):
     bl_label = "Bake to IK"
     to = "ik"
 
-    keep_roll: BoolProperty(
-        name="Keep Foot Roll",
-        description="Foot controls keep their orientation, and heels roll the foot from it; otherwise heels get "
-        "neutral and foot controls turn with the foot",
-    )
+    keep_roll: _keep_roll()
 
-    def job_options(self) -> dict[str, Any]:
-        """As for both directions, and the feet."""
-        return super().job_options() | {"keep_roll": self.keep_roll}
+    def arguments(self, context: bpy.types.Context) -> dict[str, Any]:
+        return super().arguments(context) | {"keep_roll": self.keep_roll}
 
 
 class POSE_OT_rigify_ikfk_bake_to_fk(_Bake, bpy.types.Operator):
@@ -156,6 +180,69 @@ class POSE_OT_rigify_ikfk_bake_to_fk(_Bake, bpy.types.Operator):
     to = "fk"
 
 
+class POSE_OT_rigify_ikfk_switch(_OnShot, bpy.types.Operator):
+    """Switch limbs to the other side at the current frame; the pose stays as it is seen, and all before it"""
+
+    bl_idname = "pose.rigify_ikfk_switch"
+    bl_label = "Switch Here"
+
+    to: EnumProperty(name="To", description="The side that the limbs go to", items=_SIDE_ITEMS)
+    frame: IntProperty(name="Frame", description="The first frame on that side")
+    guard: BoolProperty(
+        name="Guard Keys", description="Key the frame before, so that nothing changes up to there", default=True
+    )
+    keep_roll: _keep_roll()
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
+        self.frame = context.scene.frame_current
+        return self.execute(context)
+
+    def arguments(self, context: bpy.types.Context) -> dict[str, Any]:
+        mine = {"to": self.to, "frame": self.frame, "guard": self.guard, "keep_roll": self.keep_roll}
+        return super().arguments(context) | mine
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        rig, arguments = context.object, self.arguments(context)
+        return _do(self, lambda: switch(rig, **arguments))
+
+
+class POSE_OT_rigify_ikfk_blend(_OnFrames, bpy.types.Operator):
+    """Ease the IK-FK sliders of limbs to the other side over a range of frames"""
+
+    bl_idname = "pose.rigify_ikfk_blend"
+    bl_label = "Blend"
+
+    to: EnumProperty(name="To", description="The side that the limbs go to", items=_SIDE_ITEMS)
+    keep: EnumProperty(
+        name="Keep",
+        items=[
+            ("pose", "Pose", "Key both sides with what is seen, so that every value of the slider shows it"),
+            ("motion", "Motion", "Leave both sides as they are; the pose goes over from one to the other"),
+        ],
+    )
+    ease: EnumProperty(
+        name="Ease",
+        items=[
+            ("smooth", "Smooth", "Slowly at first and at last"),
+            ("linear", "Linear", "Evenly"),
+            ("in", "Ease In", "Slowly at first"),
+            ("out", "Ease Out", "Slowly at last"),
+        ],
+    )
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
+        self.frame_start = context.scene.frame_current
+        self.frame_end = self.frame_start + _BLEND_FRAMES
+        return context.window_manager.invoke_props_dialog(self)
+
+    def arguments(self, context: bpy.types.Context) -> dict[str, Any]:
+        return super().arguments(context) | {"to": self.to, "keep": self.keep, "ease": self.ease}
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        rig, arguments = context.object, self.arguments(context)
+        return _do(self, lambda: blend(rig, **arguments))
+
+
 def limbs_of_selection(context: bpy.types.Context) -> list[str]:
     """Names of the limbs of which a control or the settings bone is selected, in pose mode."""
     selected = {bone.name for bone in context.selected_pose_bones or ()}
@@ -163,4 +250,10 @@ def limbs_of_selection(context: bpy.types.Context) -> list[str]:
     return [limb.name for limb in limbs if selected & {*limb.handles}]
 
 
-CLASSES = (OBJECT_OT_rigify_ikfk_generate_and_bind, POSE_OT_rigify_ikfk_bake_to_ik, POSE_OT_rigify_ikfk_bake_to_fk)
+CLASSES = (
+    OBJECT_OT_rigify_ikfk_generate_and_bind,
+    POSE_OT_rigify_ikfk_bake_to_ik,
+    POSE_OT_rigify_ikfk_bake_to_fk,
+    POSE_OT_rigify_ikfk_switch,
+    POSE_OT_rigify_ikfk_blend,
+)

@@ -16,6 +16,8 @@ from .operators import (
     OBJECT_OT_rigify_ikfk_generate_and_bind,
     POSE_OT_rigify_ikfk_bake_to_fk,
     POSE_OT_rigify_ikfk_bake_to_ik,
+    POSE_OT_rigify_ikfk_blend,
+    POSE_OT_rigify_ikfk_switch,
     selected_meshes,
 )
 
@@ -72,6 +74,10 @@ class VIEW3D_PT_rigify_ikfk_animation(_Tab, bpy.types.Panel):
         row = layout.row(align=True)
         row.operator(POSE_OT_rigify_ikfk_bake_to_ik.bl_idname)
         row.operator(POSE_OT_rigify_ikfk_bake_to_fk.bl_idname)
+        for operator in (POSE_OT_rigify_ikfk_switch, POSE_OT_rigify_ikfk_blend):
+            row = layout.row(align=True)
+            for side in (IK, FK):
+                row.operator(operator.bl_idname, text=f"{operator.bl_label} to {side.upper()}").to = side
 
 
 class VIEW3D_PT_rigify_ikfk_result(_Tab, bpy.types.Panel):

@@ -83,6 +83,36 @@ def test_the_redo_panel_offers_to_keep_the_roll_of_feet(generate_stock, doors, k
     assert (abs(rig.pose.bones["foot_heel_ik.L"].rotation_euler.x) > 0.5) is keeps
 
 
+def slider_values(rig, frames):
+    out = []
+    for frame in frames:
+        bpy.context.scene.frame_set(frame)
+        out.append(rig.pose.bones["upper_arm_parent.L"]["IK_FK"])
+    return out
+
+
+def test_switch_works_on_the_selection_at_its_frame(generate_stock, doors):
+    rig = generate_stock("basic_human")
+    pose_mode(rig, "hand_ik.L")
+    bpy.context.scene.frame_set(7)
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    assert bpy.ops.pose.rigify_ikfk_switch(to="fk", frame=7) == {"FINISHED"}
+    assert bpy.context.scene.frame_current == 7
+    assert bpy.context.scene.tool_settings.use_keyframe_insert_auto
+    assert slider_values(rig, range(5, 10)) == [0.0, 0.0, 1.0, 1.0, 1.0]
+    assert "upper_arm_parent.R" not in keyed_bones(rig)
+
+
+def test_blend_works_on_the_selection(generate_stock, doors):
+    rig = generate_stock("basic_human")
+    pose_mode(rig, "hand_ik.L")
+    arguments = {"frame_start": 3, "frame_end": 5, "to": "fk", "keep": "motion", "ease": "linear"}
+    assert bpy.ops.pose.rigify_ikfk_blend(**arguments) == {"FINISHED"}
+    assert slider_values(rig, range(2, 7)) == [0.0, 0.0, 0.5, 1.0, 0.0]
+    assert keyed_bones(rig) == {"upper_arm_parent.L"}
+    assert "moves 0.0 mm into the first frame" in results.last_lines()[1]
+
+
 def test_bake_needs_a_generated_rig_and_a_range(generate_stock, doors):
     rig = generate_stock("basic_human")
     with pytest.raises(RuntimeError, match="range is empty"):
