@@ -5,17 +5,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import bpy
-import numpy as np
 
-from ..rigs.fcurves import CONSTANT, Rewrite
+from ..errors import ToolError
+from ..rigs.fcurves import Rewrite
 from ..rigs.locks import LockedChannels
 from ..rigs.matching import Matching
 from ..rigs.stage import Stage
+from ..rigs.thinning import Thinning
 from .proof import LimbError, ShotReport, notes_beyond, prove
 from .shot import checked_shot, chosen_sides, left_out
+
+SOURCE, FEWEST = "source", "fewest"
 
 
 @dataclass
@@ -23,6 +26,8 @@ class BakeReport(ShotReport):
     """What a bake has done, and how exactly, from playing the shot once more after it."""
 
     tolerance_mm: float = 1.0
+    keys: dict[str, int] = field(default_factory=dict)
+    """How many frames have keys, by limb."""
 
     @property
     def worst(self) -> LimbError:
@@ -37,6 +42,14 @@ class BakeReport(ShotReport):
         """The job and the rig."""
         return f"{self.job} {self.rig}"
 
+    def lines(self) -> list[str]:
+        count = self.last_frame - self.first_frame + 1
+        counts = sorted(set(self.keys.values()))
+        if counts == [count]:
+            return super().lines()
+        told = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        return [*super().lines(), f"Keys on {told} of {count} frames."]
+
 
 def bake(
     rig: bpy.types.Object,
@@ -47,7 +60,9 @@ def bake(
     scene: bpy.types.Scene | None = None,
     set_slider: bool = True,
     keep_roll: bool = False,
+    keys: int | str = 1,
     tolerance_mm: float = 1.0,
+    tolerance_deg: float = 0.5,
 ) -> BakeReport:
     """Key the IK or the FK side of limbs so that it shows, on every frame, the pose that was visible before.
 
@@ -59,9 +74,14 @@ def bake(
     Keys and pose outside the frames stay as they are. Errors of the report beyond `tolerance_mm` are named, and locked
     channels that had to move.
 
+    `keys` tells which frames get a key: each n-th for a number, ``"source"`` for those on which the other side has
+    keys, ``"fewest"`` for as few as keep middle and end joints within `tolerance_mm` and `tolerance_deg` on every
+    frame. The first and the last always do. Between them the curves run on as the motion does.
+
     Raises ToolError, and leaves everything as it was, when the rig, a limb, the frames or an F-curve can't be served.
     """
     started = time.perf_counter()
+    _check_keys(keys, tolerance_mm, tolerance_deg)
     scene, frames = checked_shot(rig, frames, scene)
     sides = chosen_sides(rig, to, limbs)
     with (
@@ -73,9 +93,18 @@ def bake(
         locked = LockedChannels(rewrite, rig, sides)
         if set_slider:
             for limb, side in sides:
-                values = np.full(len(frames), limb.slider_value(side))
-                rewrite.set_property(limb.slider, values, interpolation=CONSTANT)
+                rewrite.hold(limb.slider, limb.slider_value(side))
         matching.carry_over(rewrite)
+        counts = dict.fromkeys((limb.name for limb, _ in sides), len(frames))
+        if keys != 1:
+            thinning = Thinning(rewrite, matching, rig, sides)
+            if keys == SOURCE:
+                thinning.as_source()
+            elif keys == FEWEST:
+                thinning.fewest(tolerance_mm, tolerance_deg)
+            else:
+                thinning.each(int(keys))
+            counts = {limb.name: len(rows) for (limb, _), rows in zip(sides, thinning.rows, strict=True)}
         errors = prove(rig, sides, matching, frames, tolerance_mm=tolerance_mm)
         notes = [*left_out(rig, to, limbs), *notes_beyond(rig, sides, errors, tolerance_mm), *locked.notes()]
     return BakeReport(
@@ -87,4 +116,14 @@ def bake(
         last_frame=frames[-1],
         limbs=errors,
         tolerance_mm=tolerance_mm,
+        keys=counts,
     )
+
+
+def _check_keys(keys: int | str, tolerance_mm: float, tolerance_deg: float) -> None:
+    if keys not in (SOURCE, FEWEST) and not (isinstance(keys, int) and keys > 0):
+        raise ToolError(
+            f"Keys are set on each 1st, 2nd, 3rd ... frame, on 'source' or 'fewest' frames, not on {keys!r}."
+        )
+    if not (tolerance_mm > 0 and tolerance_deg > 0):
+        raise ToolError("The tolerances, in millimetres and in degrees, must be more than nothing.")

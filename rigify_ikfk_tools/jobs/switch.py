@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import bpy
-import numpy as np
 
 from ..errors import ToolError
-from ..rigs.fcurves import CONSTANT, Rewrite
+from ..rigs.fcurves import Rewrite
 from ..rigs.locks import LockedChannels
 from ..rigs.matching import Matching
 from ..rigs.stage import Stage
@@ -66,8 +65,7 @@ def switch(
         matching.look(live=live)
         locked = LockedChannels(rewrite, rig, sides)
         for limb, side in sides:
-            values = np.full(len(frames), limb.slider_value(side))
-            rewrite.set_property(limb.slider, values, interpolation=CONSTANT)
+            rewrite.hold(limb.slider, limb.slider_value(side))
         matching.carry_over(rewrite)
         errors = prove(rig, sides, matching, frames, tolerance_mm=tolerance_mm)
         notes = [*left_out(rig, to, limbs), *notes_beyond(rig, sides, errors, tolerance_mm), *locked.notes()]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ToolError
+from ..geometry import few_keys
 from .limbs import Setting
 
 CONSTANT, LINEAR, BEZIER = 0, 1, 2
 _FLOATS = {"co": 2, "handle_left": 2, "handle_right": 2, "back": 1, "amplitude": 1, "period": 1}
 _ENUMS = ("interpolation", "easing", "type", "handle_left_type", "handle_right_type")
 _FLAGS = ("select_control_point", "select_left_handle", "select_right_handle")
-_AUTO_CLAMPED, _GENERATED = 4, 5
+_ALIGNED, _AUTO_CLAMPED, _GENERATED = 3, 4, 5
 _TRANSFORMS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
 
 _UNCHANGED = 1e-6
@@ -98,6 +99,21 @@ class Keys:
             }
         )
 
+    @staticmethod
+    def smooth(times: NDArray[np.float64], values: NDArray[np.float64], rows: NDArray[np.int64]) -> Keys:
+        """Keys at some `rows` (k,) of `times` and `values` (n,) that run on as the values do on the frames around."""
+        keys = Keys.new(times[rows], values[rows], BEZIER)
+        slope = few_keys.slopes(values[:, None])[rows, 0] / (np.diff(times).mean() if len(times) > 1 else 1.0)
+        third = np.diff(times[rows]) / 3
+        for name, side, reach in (
+            ("handle_right", 1, np.append(third, third[-1:] if len(third) else 1 / 3)),
+            ("handle_left", -1, np.append(third[:1] if len(third) else 1 / 3, third)),
+        ):
+            keys.columns[name] = keys.columns["co"] + side * np.stack([reach, reach * slope], axis=1).astype(np.float32)
+        keys.columns["handle_left_type"][:] = keys.columns["handle_right_type"][:] = _ALIGNED
+        keys.columns["interpolation"][-1:] = LINEAR
+        return keys
+
 
 def read_keys(curve: bpy.types.FCurve) -> Keys:
     """The keys of an F-curve."""
@@ -172,6 +188,12 @@ class OwnCurves:
         bag = self._bag()
         return bag.fcurves.find(channel[0], index=channel[1]) if bag else None
 
+    def of_bones(self, bones: Collection[str]) -> list[bpy.types.FCurve]:
+        """The F-curves of the transforms of some bones."""
+        bag = self._bag()
+        paths = {f'pose.bones["{bpy.utils.escape_identifier(name)}"].{what}' for name in bones for what in _TRANSFORMS}
+        return [curve for curve in bag.fcurves if curve.data_path in paths] if bag else []
+
     def ensure(self, channel: Channel, group: str) -> bpy.types.FCurve:
         """The F-curve of a channel, made where there is none, in the group of that name."""
         bag = self._bag(make=True)
@@ -232,6 +254,7 @@ class Rewrite:
         self._layers = len(getattr(self._action, "layers", ()))
         self._old: dict[Channel, Keys | None] = {}
         self._frame: dict[Channel, tuple[Keys, Keys]] = {}
+        self._groups: dict[Channel, str] = {}
 
     def __enter__(self) -> Rewrite:
         self._refuse_what_cannot_be_kept()
@@ -279,7 +302,45 @@ class Rewrite:
         """Key `values` (n,), one for each frame, on a channel that holds `static` while it has no F-curve."""
         order = -1 if self._reversed else 1
         body = Keys.new(self._times[::order], values[::order], interpolation)
+        self._groups[channel] = group
         self._put(channel, body, static, group, interpolation)
+
+    def channels_of(self, bones: Collection[str]) -> list[Channel]:
+        """The channels that were keyed on each frame, of some bones."""
+        return [channel for channel, group in self._groups.items() if group in bones]
+
+    def keyed(self, channel: Channel) -> NDArray[np.float32]:
+        """What a channel that was keyed on each frame holds there (n,)."""
+        keys = read_keys(self.curves.ensure(channel, self._groups[channel]))
+        first = len(self._frame[channel][0]) if self._old[channel] is not None else None
+        if first is None:
+            first = int(np.argmin(np.abs(keys.times - min(self._times[0], self._times[-1]))))
+        values = keys.values[first : first + len(self.frames)]
+        return values[::-1] if self._reversed else values
+
+    def thin(self, channel: Channel, values: NDArray[np.float32], rows: NDArray[np.int64]) -> None:
+        """Key a channel on the frames at `rows` (k,) only, so that it runs between them as `values` (n,) do."""
+        times, wanted = self._times, values.astype(float)
+        if self._reversed:
+            times, wanted, rows = times[::-1], wanted[::-1], np.sort(len(times) - 1 - rows)
+        static = 0.0  # the guards are there already
+        self._put(channel, Keys.smooth(times, wanted, rows), static, self._groups[channel], LINEAR)
+
+    def rows_of_keys(self, bones: Collection[str], *, old: bool = False) -> NDArray[np.int64]:
+        """The frames (k,) inside on or next to which channels of some bones have keys, or had them before."""
+        times: list[NDArray[np.float32]] = []
+        if old:
+            times = [self._old_times(channel) for channel in self.channels_of(bones)]
+        else:
+            times = [read_keys(curve).times for curve in self.curves.of_bones(bones)]
+        low, high = min(self._times[0], self._times[-1]) - 0.5, max(self._times[0], self._times[-1]) + 0.5
+        every = np.concatenate([*times, np.empty(0)])
+        inside = every[(every > low) & (every < high)]
+        return np.unique(np.abs(self._times[None] - inside[:, None]).argmin(axis=1))
+
+    def _old_times(self, channel: Channel) -> NDArray[np.float32]:
+        keys = self._old[channel]
+        return np.empty(0, np.float32) if keys is None else keys.times
 
     def ease(self, setting: Setting, start: float, stop: float, ease: Ease) -> None:
         """Let a custom property of a bone run from `start` on the first frame to `stop` on the last, by two keys."""
@@ -309,10 +370,11 @@ class Rewrite:
             _flow(body, tail)
         write_keys(curve, Keys.joined([head, body, tail]))
 
-    def set_property(self, setting: Setting, values: NDArray[np.float64], *, interpolation: int = LINEAR) -> None:
-        """Key a custom property of a bone with `values` (n,), one for each frame."""
-        static = setting.value(self.curves.owner)
-        self.set((setting.path, 0), values, static=static, group=setting.bone, interpolation=interpolation)
+    def hold(self, setting: Setting, value: float) -> None:
+        """Let a custom property of a bone have one value from the first frame to the last, by a key on each."""
+        times = np.unique(self._times[[0, -1]])
+        body = Keys.new(times, np.full(len(times), value), CONSTANT)
+        self._put((setting.path, 0), body, setting.value(self.curves.owner), setting.bone, CONSTANT)
 
     def set_number(self, path: str, values: NDArray[np.float64]) -> None:
         """Key a number of a bone at a data path with `values` (n,), unless it has no F-curve and would not change."""

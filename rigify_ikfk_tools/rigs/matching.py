@@ -97,6 +97,11 @@ class Matching:
             if not len(waiting):
                 break
 
+    def replay(self) -> None:
+        """Play all frames once more, as their keys are now."""
+        for places in _blocks(np.arange(len(self._frames))):
+            self._compare(places, correct=False)
+
     def seen(self, limb: Limb) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
         """Pose matrices (n, 3, 4) of each visible bone before, and what was shown when each frame was last played."""
         for name, shown in zip(limb.visible, self._shows[limb.name], strict=True):
