@@ -116,7 +116,14 @@ def _fit(options: argparse.Namespace) -> Report:
 def _bake(options: argparse.Namespace) -> Report:
     from .jobs.bake import bake
 
-    return bake(frames=options.frames, keep_roll=options.keep_roll, **_shot(options))
+    return bake(
+        frames=options.frames,
+        keep_roll=options.keep_roll,
+        keys=options.keys,
+        tolerance_mm=options.tolerance_mm,
+        tolerance_deg=options.tolerance_deg,
+        **_shot(options),
+    )
 
 
 def _switch(options: argparse.Namespace) -> Report:
@@ -217,6 +224,15 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--mesh", action="append", metavar="NAME", help="mesh to use; all visible ones by default")
     bake = _shot_command(commands, "bake", _bake, "bake limbs to IK or FK, the visible pose kept")
     bake.add_argument("--frames", type=_frames, metavar="A:B", help="first and last frame; by default the scene's")
+    bake.add_argument(
+        "--keys",
+        type=_keys,
+        default=1,
+        metavar="N|source|fewest",
+        help="key each n-th frame (1 by default), the frames of the source's keys, or the fewest within the tolerances",
+    )
+    bake.add_argument("--tolerance-mm", type=float, default=1.0, metavar="MM", help="for joints; 1 by default")
+    bake.add_argument("--tolerance-deg", type=float, default=0.5, metavar="DEG", help="for ends; 0.5 by default")
     switch = _shot_command(commands, "switch", _switch, "switch limbs to IK or FK at a frame, without a pop")
     switch.add_argument("--frame", type=int, required=True, metavar="F", help="the first frame on the other side")
     switch.add_argument(
@@ -264,6 +280,14 @@ def _blend_path(text: str) -> Path:
     if not text.lower().endswith(".blend"):
         raise argparse.ArgumentTypeError(f"{text!r} must end in .blend")
     return Path(text)
+
+
+def _keys(text: str) -> int | str:
+    if text in {"source", "fewest"}:
+        return text
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is neither a number from 1 on, nor source, nor fewest")
 
 
 def _frames(text: str) -> range:

@@ -84,6 +84,20 @@ def test_the_roll_of_a_foot_is_kept_when_asked_for(capfd, generate_stock, tmp_pa
     assert (abs(heel.rotation_euler.x) > 0.5) is keeps
 
 
+def test_few_keys(capfd, shot, tmp_path):
+    out, report = tmp_path / "out.blend", tmp_path / "report.json"
+    arguments = ("bake", shot, "-o", out, "--to", "fk", "--limbs", "hand.L", "--report", report)
+    for keys, count in (("3", 4), ("source", 2), ("fewest", None)):
+        status, told, _ = run(capfd, *arguments, "--keys", keys, "--tolerance-mm", "5", "--tolerance-deg", "3")
+        assert status == 0
+        told_count = json.loads(report.read_text())["keys"]["hand.L"]
+        assert f"Keys on {told_count} of 8 frames." in told
+        assert told_count == count if count else 2 <= told_count < 8
+    status, _, errors = run(capfd, *arguments, "--keys", "0")
+    assert status == 2
+    assert "neither a number from 1 on, nor source, nor fewest" in errors
+
+
 def test_switch_and_blend_do_what_their_jobs_do(capfd, shot, tmp_path):
     out, report = tmp_path / "out.blend", tmp_path / "report.json"
     arguments = ("--to", "fk", "--frame", "4", "--until", "6", "--limbs", "hand.L")

@@ -144,6 +144,23 @@ class _Bake(_OnFrames):
         name="Set Slider", description="Key the IK-FK slider to this side inside the range", default=True
     )
 
+    keys: EnumProperty(
+        name="Keys",
+        description="The frames that get a key",
+        items=[
+            ("every", "Every Frame", "Each frame, or each n-th by Step"),
+            ("source", "As Source", "The frames on which the other side has keys"),
+            ("fewest", "Fewest", "As few as keep the motion within the tolerances on every frame"),
+        ],
+    )
+    step: IntProperty(name="Step", description="With Every Frame, key each n-th", default=1, min=1, soft_max=10)
+    turn_tolerance: FloatProperty(
+        name="Turn Tolerance",
+        description="With Fewest, how far hands and feet may be turned, in degrees",
+        default=0.5,
+        min=0.001,
+    )
+
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
         scene = context.scene
         preview = scene.use_preview_range
@@ -152,7 +169,12 @@ class _Bake(_OnFrames):
         return self.execute(context)
 
     def arguments(self, context: bpy.types.Context) -> dict[str, Any]:
-        return super().arguments(context) | {"to": self.to, "set_slider": self.set_slider}
+        return super().arguments(context) | {
+            "to": self.to,
+            "set_slider": self.set_slider,
+            "keys": self.step if self.keys == "every" else self.keys,
+            "tolerance_deg": self.turn_tolerance,
+        }
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         rig, arguments = context.object, self.arguments(context)

@@ -83,6 +83,21 @@ def test_the_redo_panel_offers_to_keep_the_roll_of_feet(generate_stock, doors, k
     assert (abs(rig.pose.bones["foot_heel_ik.L"].rotation_euler.x) > 0.5) is keeps
 
 
+@pytest.mark.parametrize(("options", "count"), [({}, 21), ({"step": 4}, 6), ({"keys": "source"}, 3)])
+def test_a_bake_keys_the_frames_that_were_asked_for(generate_stock, doors, options, count):
+    rig = generate_stock("basic_human")
+    hand = rig.pose.bones["hand_ik.L"]
+    for frame, x in ((1, 0.0), (11, -0.2), (21, 0.1)):
+        hand.location.x = x
+        hand.keyframe_insert("location", frame=frame)
+    pose_mode(rig, "hand_ik.L")
+    assert bpy.ops.pose.rigify_ikfk_bake_to_fk(frame_start=1, frame_end=21, **options) == {"FINISHED"}
+    action = rig.animation_data.action
+    curves = action.fcurves if not hasattr(action, "layers") else action.layers[0].strips[0].channelbags[0].fcurves
+    curve = next(curve for curve in curves if "upper_arm_fk.L" in curve.data_path)
+    assert len([key for key in curve.keyframe_points if 1 <= key.co.x <= 21]) == count
+
+
 def slider_values(rig, frames):
     out = []
     for frame in frames:
