@@ -9,7 +9,7 @@ import bpy
 
 from ..errors import ToolError
 from ..rigs.limb_reader import pick_limbs, read_limbs
-from ..rigs.limbs import SIDES, Limb
+from ..rigs.limbs import SIDES, Finger, Limb
 
 _LAST_FRAME = 1048574
 
@@ -27,6 +27,12 @@ def chosen_sides(
         if side not in SIDES:
             raise ToolError(f"A limb is baked to 'ik' or to 'fk', not to {side!r} ({limb.name}).")
     return sides
+
+
+def chosen_limbs(rig: bpy.types.Object, names: Sequence[str] | None) -> list[Limb]:
+    """The limbs of a rig by their names, or those of all that have an IK side of their own: fingers share FK's."""
+    picked = pick_limbs(rig, names)
+    return picked if names is not None else [limb for limb in picked if not isinstance(limb, Finger)]
 
 
 def left_out(rig: bpy.types.Object, to: str | Mapping[str, str], names: Sequence[str] | None) -> list[str]:

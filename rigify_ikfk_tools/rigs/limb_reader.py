@@ -78,6 +78,17 @@ def pick_limbs(rig: bpy.types.Object, names: Sequence[str] | None = None) -> lis
     return picked
 
 
+def read_setting(rig: bpy.types.Object, driver: bpy.types.FCurve) -> Setting | None:
+    """The one property of a bone of the rig that a driver reads, or None where it reads anything else."""
+    variables = driver.driver.variables
+    if len(variables) != 1 or variables[0].type != "SINGLE_PROP" or variables[0].targets[0].id != rig:
+        return None
+    found = _BONE_PROPERTY.match(variables[0].targets[0].data_path)
+    if not found or _unescape(found["bone"]) not in rig.pose.bones:
+        return None
+    return Setting(_unescape(found["bone"]), _unescape(found["name"]))
+
+
 class _NotServed(Exception):
     """The text says why a limb can't be served."""
 
@@ -96,18 +107,9 @@ class _Structure:
                 continue
             self.driven_paths.add(curve.data_path)
             place = _CONSTRAINT.match(curve.data_path)
-            setting = self._single_setting(curve)
+            setting = read_setting(rig, curve)
             if place and setting:
                 self.settings[place["bone"], place["constraint"], place["what"]] = setting
-
-    def _single_setting(self, curve: bpy.types.FCurve) -> Setting | None:
-        variables = curve.driver.variables
-        if len(variables) != 1 or variables[0].type != "SINGLE_PROP" or variables[0].targets[0].id != self.rig:
-            return None
-        found = _BONE_PROPERTY.match(variables[0].targets[0].data_path)
-        if not found or _unescape(found["bone"]) not in self.bones:
-            return None
-        return Setting(_unescape(found["bone"]), _unescape(found["name"]))
 
     def _driven(self, bone: str, constraint: bpy.types.Constraint, what: str) -> Setting | None:
         return self.settings.get((_escape(bone), _escape(constraint.name), what))
