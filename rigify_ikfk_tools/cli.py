@@ -144,13 +144,28 @@ def _blend(options: argparse.Namespace) -> Report:
     return blend(frames=options.frames, keep=options.keep, ease=options.ease, **_shot(options))
 
 
+def _parent(options: argparse.Namespace) -> Report:
+    from .jobs.parent import change_parent
+
+    parent = int(options.parent) if options.parent.isdecimal() else options.parent
+    return change_parent(
+        parent=parent,
+        of=options.of,
+        frame=options.frame,
+        until=options.until,
+        guard=not options.no_guard,
+        **_shot(options),
+    )
+
+
 def _shot(options: argparse.Namespace) -> dict[str, Any]:
-    """The rig of an opened shot, its limbs and the side they shall go to."""
+    """The rig of an opened shot, its limbs and, where one is asked for, the side they shall go to."""
     from .rigs.files import open_blend
 
     open_blend(options.source)
     limbs = None if options.limbs == "all" else [name.strip() for name in options.limbs.split(",") if name.strip()]
-    return {"rig": _rig_object(options.rig), "to": options.to, "limbs": limbs}
+    side = {"to": options.to} if "to" in options else {}
+    return {"rig": _rig_object(options.rig), "limbs": limbs, **side}
 
 
 def _body(options: argparse.Namespace) -> list[bpy.types.Object]:
@@ -234,11 +249,17 @@ def _parser() -> argparse.ArgumentParser:
     bake.add_argument("--tolerance-mm", type=float, default=1.0, metavar="MM", help="for joints; 1 by default")
     bake.add_argument("--tolerance-deg", type=float, default=0.5, metavar="DEG", help="for ends; 0.5 by default")
     switch = _shot_command(commands, "switch", _switch, "switch limbs to IK or FK at a frame, without a pop")
-    switch.add_argument("--frame", type=int, required=True, metavar="F", help="the first frame on the other side")
-    switch.add_argument(
-        "--until", type=int, metavar="G", help="the last; by default the next key of the slider ends it"
+    parent = _shot_command(
+        commands, "parent", _parent, "let IK controls or poles follow another parent, the pose kept", side=False
     )
-    switch.add_argument("--no-guard", action="store_true", help="let curves flow from earlier keys, no key at F - 1")
+    parent.add_argument(
+        "--parent", required=True, metavar="BONE", help="a bone such as torso, none, or Rigify's number"
+    )
+    parent.add_argument("--of", choices=("ik", "pole"), default="ik", help="hands and feet (default), or poles")
+    for command in (switch, parent):
+        command.add_argument("--frame", type=int, required=True, metavar="F", help="the first frame of the change")
+        command.add_argument("--until", type=int, metavar="G", help="the last; by default the next key there ends it")
+        command.add_argument("--no-guard", action="store_true", help="let curves flow from earlier keys: none at F - 1")
     for command in (bake, switch):
         command.add_argument(
             "--keep-roll",
@@ -257,9 +278,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _shot_command(commands: Any, name: str, job: Job, text: str) -> argparse.ArgumentParser:
+def _shot_command(commands: Any, name: str, job: Job, text: str, *, side: bool = True) -> argparse.ArgumentParser:
     command = _command(commands, name, job, text, "a .blend file with a rig")
-    command.add_argument("--to", required=True, choices=("ik", "fk"), help="the side to go to")
+    if side:
+        command.add_argument("--to", required=True, choices=("ik", "fk"), help="the side to go to")
     command.add_argument("--rig", metavar="NAME", help="the rig object, where there are several")
     command.add_argument("--limbs", default="all", metavar="LIMBS", help="all (default), or names like hand.L,foot.R")
     return command

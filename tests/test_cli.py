@@ -125,6 +125,16 @@ def test_switch_and_blend_do_what_their_jobs_do(capfd, shot, tmp_path):
     assert bpy.data.objects["rig"].pose.bones["upper_arm_parent.L"]["IK_FK"] == pytest.approx(0.5)
 
 
+def test_another_parent(capfd, shot, tmp_path):
+    out = tmp_path / "out.blend"
+    arguments = ("--parent", "torso", "--frame", "3", "--until", "5", "--limbs", "hand.L")
+    status, told, _ = run(capfd, "parent", shot, "-o", out, *arguments)
+    assert status == 0
+    assert "hand_ik.L follows torso: largest error 0.00" in told
+    status, _, errors = run(capfd, "parent", shot, "-o", out, "--parent", "moon", "--frame", "3")
+    assert (status, "can't follow 'moon'. It can follow 0 none, 1 root" in errors) == (1, True)
+
+
 def test_negative_frames(capfd, shot, tmp_path):
     out = tmp_path / "out.blend"
     status, told, _ = run(capfd, "bake", shot, "-o", out, "--to", "ik", "--frames", "-3:4", "--limbs", "hand.L")

@@ -12,9 +12,12 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 from ..errors import ToolError
 from ..jobs.bake import bake
 from ..jobs.blend import blend
+from ..jobs.parent import END, POLE, change_parent
 from ..jobs.rig import rig as rig_character
 from ..jobs.switch import switch
 from ..rigs.limb_reader import read_limbs
+from ..rigs.limbs import Finger
+from ..rigs.parent_switches import NONE, parent_switch
 from ..rigs.rigify import is_generated_rig
 from . import results
 
@@ -265,6 +268,52 @@ class POSE_OT_rigify_ikfk_blend(_OnFrames, bpy.types.Operator):
         return _do(self, lambda: blend(rig, **arguments))
 
 
+_parent_items: list[tuple[str, str, str, int]] = []
+"""What the menu below shows now: Blender's menus need their strings kept."""
+
+
+def _list_parents(operator: Any, context: bpy.types.Context | None) -> list[tuple[str, str, str, int]]:
+    """Whom the first of the limbs that are meant can follow."""
+    _parent_items[:] = [(NONE, "None", "Follow nothing", 0)]
+    if context is not None and is_generated_rig(context.object):
+        limbs = [limb for limb in read_limbs(context.object)[0] if not isinstance(limb, Finger)]
+        chosen = set(limbs_of_selection(context)) if operator.selected_only else set()
+        first = next((limb for limb in limbs if limb.name in chosen), limbs[0] if limbs else None)
+        if first is not None:
+            control = first.ik.end if operator.of == END else first.ik.pole
+            names = parent_switch(context.object, first, control).parents
+            _parent_items[1:] = [(name, name.removeprefix("ORG-"), "", place) for place, name in enumerate(names, 1)]
+    return _parent_items
+
+
+class POSE_OT_rigify_ikfk_parent(_OnShot, bpy.types.Operator):
+    """Let IK controls or poles follow another parent from the current frame on; they stay where they are seen"""
+
+    bl_idname = "pose.rigify_ikfk_parent"
+    bl_label = "Change Parent"
+
+    of: EnumProperty(
+        name="Of",
+        items=[(END, "IK Control", "Hands and feet"), (POLE, "Pole", "Pole targets")],
+        description="What gets another parent",
+    )
+    parent: EnumProperty(name="Parent", description="The bone to follow", items=_list_parents)
+    frame: IntProperty(name="Frame", description="The first frame with that parent")
+    guard: BoolProperty(
+        name="Guard Keys", description="Key the frame before, so that nothing changes up to there", default=True
+    )
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
+        self.frame = context.scene.frame_current
+        return context.window_manager.invoke_props_dialog(self)
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        rig, arguments = context.object, self.arguments(context)
+        arguments.pop("tolerance_mm")
+        mine = {"parent": self.parent, "of": self.of, "frame": self.frame, "guard": self.guard}
+        return _do(self, lambda: change_parent(rig, **arguments, **mine))
+
+
 def limbs_of_selection(context: bpy.types.Context) -> list[str]:
     """Names of the limbs of which a control or the settings bone is selected, in pose mode."""
     selected = {bone.name for bone in context.selected_pose_bones or ()}
@@ -278,4 +327,5 @@ CLASSES = (
     POSE_OT_rigify_ikfk_bake_to_fk,
     POSE_OT_rigify_ikfk_switch,
     POSE_OT_rigify_ikfk_blend,
+    POSE_OT_rigify_ikfk_parent,
 )

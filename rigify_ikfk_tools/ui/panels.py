@@ -17,6 +17,7 @@ from .operators import (
     POSE_OT_rigify_ikfk_bake_to_fk,
     POSE_OT_rigify_ikfk_bake_to_ik,
     POSE_OT_rigify_ikfk_blend,
+    POSE_OT_rigify_ikfk_parent,
     POSE_OT_rigify_ikfk_switch,
     selected_meshes,
 )
@@ -78,6 +79,7 @@ class VIEW3D_PT_rigify_ikfk_animation(_Tab, bpy.types.Panel):
             row = layout.row(align=True)
             for side in (IK, FK):
                 row.operator(operator.bl_idname, text=f"{operator.bl_label} to {side.upper()}").to = side
+        layout.operator(POSE_OT_rigify_ikfk_parent.bl_idname)
 
 
 class VIEW3D_PT_rigify_ikfk_result(_Tab, bpy.types.Panel):

@@ -128,6 +128,21 @@ def test_blend_works_on_the_selection(generate_stock, doors):
     assert "moves 0.0 mm into the first frame" in results.last_lines()[1]
 
 
+def test_another_parent_for_the_selected_limb(generate_stock, doors):
+    rig = generate_stock("basic_human")
+    pose_mode(rig, "hand_ik.L")
+    assert bpy.ops.pose.rigify_ikfk_parent(parent="torso", frame=5) == {"FINISHED"}
+    gear = rig.pose.bones["upper_arm_parent.L"]
+    values = []
+    for frame in (4, 5, 9):
+        bpy.context.scene.frame_set(frame)
+        values.append(gear["IK_parent"])
+    assert values == [1, 2, 2]
+    assert "upper_arm_parent.R" not in keyed_bones(rig)
+    with pytest.raises(TypeError, match="not found in"):
+        bpy.ops.pose.rigify_ikfk_parent(parent="nobody", frame=5)
+
+
 def test_bake_needs_a_generated_rig_and_a_range(generate_stock, doors):
     rig = generate_stock("basic_human")
     with pytest.raises(RuntimeError, match="range is empty"):
