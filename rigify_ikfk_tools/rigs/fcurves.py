@@ -269,9 +269,15 @@ class Rewrite:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None:
+        if kind is None:
+            try:
+                self.curves.changed()
+            except BaseException:
+                self._take_back()
+                raise
+        else:
             self._take_back()
-        self.curves.changed()
+            self.curves.changed()
 
     def _refuse_what_cannot_be_kept(self) -> None:
         owner, action = self.curves.owner, self._action
