@@ -5,6 +5,7 @@ import bpy
 import numpy as np
 import pytest
 
+from rigify_ikfk_tools.errors import ToolError
 from rigify_ikfk_tools.jobs.bake import bake
 from rigify_ikfk_tools.jobs.blend import blend
 from rigify_ikfk_tools.jobs.parent import change_parent
@@ -238,3 +239,43 @@ def test_an_override_of_a_linked_rig(generate_stock, shots, tmp_path, job):
     after, _ = shots.visible_poses(rig, FRAMES)
     assert shots.millimetres(before, after).max() < (1 if "fewest" in job else 0.3)
     assert np.isfinite(after).all()
+
+
+@every_job
+def test_a_driver_on_the_property_that_is_switched_is_named(shot, shots, job):
+    name = "IK_parent" if job == "parent" else "IK_FK"
+    shot.pose.bones["upper_arm_parent.R"].driver_add(f'["{name}"]')
+    old = shots.all_curves(shot.animation_data.action)
+    with pytest.raises(ToolError, match=f"{name} of 'upper_arm_parent.R' has a driver: keys would not be seen on it"):
+        JOBS[job](shot)
+    assert shots.all_curves(shot.animation_data.action) == old
+
+
+@every_job
+def test_a_linked_action_is_refused_by_name(shot, shots, tmp_path, job):
+    library = tmp_path / "actions.blend"
+    bpy.data.libraries.write(str(library), {shot.animation_data.action})
+    name = shot.animation_data.action.name
+    with bpy.data.libraries.load(str(library), link=True) as (_, wanted):
+        wanted.actions = [name]
+    (linked,) = wanted.actions
+    shot.animation_data.action = linked
+    if hasattr(shot.animation_data, "action_slot"):
+        shot.animation_data.action_slot = linked.slots[0]
+    old = shots.all_curves(linked)
+    with pytest.raises(ToolError, match=f"The action '{name}' is linked from another file"):
+        JOBS[job](shot)
+    assert shots.all_curves(linked) == old
+
+
+@KEEPS_POSE
+def test_frames_beyond_the_action(shot, shots, job):
+    for curve in shots.curves(shot):
+        for key in curve.keyframe_points:
+            key.co.x -= 100
+            key.handle_left.x -= 100
+            key.handle_right.x -= 100
+    before, _ = shots.visible_poses(shot, [*range(-99, -79), *range(5, 17)])
+    JOBS[job](shot)
+    after, _ = shots.visible_poses(shot, [*range(-99, -79), *range(5, 17)])
+    assert shots.millimetres(before, after).max() < (1 if "fewest" in job else 0.3)
