@@ -5,6 +5,8 @@ Complaints about keys outside the range, sliders that do not stick or ease betwe
 overrides, scripts switched off and poses without keys stand in the tests of the jobs they are about.
 """
 
+from pathlib import Path
+
 import bpy
 import numpy as np
 import pytest
@@ -128,6 +130,20 @@ def test_two_rigs_made_twice_with_bones_and_objects_renamed(generate_stock, shot
             before = seen(rig)
             bake(rig, to=to, frames=range(1, 10))
             assert np.linalg.norm(seen(rig) - before, axis=-1).max() < 3e-4
+
+
+@pytest.mark.parametrize("to", ["ik", "fk"])
+def test_a_shot_that_an_older_blender_made(to):
+    """Its rig carries a script for the user interface that newer versions can't run: it is not needed."""
+    path = Path(__file__).parents[1] / "files" / "shot_of_blender_4_2.blend"
+    bpy.ops.wm.open_mainfile(filepath=str(path), load_ui=False, use_scripts=False)
+    rig = bpy.data.objects["rig"]
+    before = seen(rig)
+    report = bake(rig, to=to, frames=range(1, 22))
+    assert np.linalg.norm(seen(rig) - before, axis=-1).max() < 3e-4
+    assert {limb.limb for limb in report.limbs} == {"hand.L", "foot.L"}
+    assert report.notes == []
+    assert rig.pose.bones["thigh_parent.L"]["IK_FK"] == (0.0 if to == "ik" else 1.0)
 
 
 def seen(rig):
