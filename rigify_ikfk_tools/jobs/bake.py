@@ -67,7 +67,7 @@ def bake(
     """Key the IK or the FK side of limbs so that it shows, on every frame, the pose that was visible before.
 
     `to` is ``"ik"`` or ``"fk"``, or names the side for each limb. `limbs` are names as in Rigify's panel (``hand.L``;
-    ``arm.L`` is understood too), all by default: arms, legs, and fingers that have an IK control. `frames`
+    ``arm.L`` is understood too), all by default: arms, legs, paws, and fingers that have an IK control. `frames`
     has a step of 1 and defaults to the range of `scene`, which defaults to the rig's own or the current one. With
     `set_slider` the IK-FK sliders are keyed to that side inside the frames. IK feet get neutral roll controls; with
     `keep_roll` the foot's control keeps its orientation instead, as far as rolling the heel from it can make the pose.
@@ -95,16 +95,13 @@ def bake(
             for limb, side in sides:
                 rewrite.hold(limb.slider, limb.slider_value(side))
         matching.carry_over(rewrite)
-        counts = dict.fromkeys((limb.name for limb, _ in sides), len(frames))
-        if keys != 1:
-            thinning = Thinning(rewrite, matching, rig, sides)
-            if keys == SOURCE:
-                thinning.as_source()
-            elif keys == FEWEST:
-                thinning.fewest(tolerance_mm, tolerance_deg)
-            else:
-                thinning.each(int(keys))
-            counts = {limb.name: len(rows) for (limb, _), rows in zip(sides, thinning.rows, strict=True)}
+        thinning = Thinning(rewrite, matching, rig, sides)
+        if keys == SOURCE:
+            thinning.as_source()
+        elif keys == FEWEST:
+            thinning.fewest(tolerance_mm, tolerance_deg)
+        elif keys != 1:
+            thinning.each(int(keys))
         errors = prove(rig, sides, matching, frames, tolerance_mm=tolerance_mm)
         notes = [*left_out(rig, to, limbs), *notes_beyond(rig, sides, errors, tolerance_mm), *locked.notes()]
     return BakeReport(
@@ -116,7 +113,7 @@ def bake(
         last_frame=frames[-1],
         limbs=errors,
         tolerance_mm=tolerance_mm,
-        keys=counts,
+        keys={limb.name: len(rows) for (limb, _), rows in zip(sides, thinning.rows, strict=True)},
     )
 
 

@@ -38,8 +38,8 @@ class Thinning:
         """To be made when `matching` has been carried over."""
         self._rewrite, self._matching, self._rig, self._sides = rewrite, matching, rig, list(sides)
         self._channels = [rewrite.channels_of(_bones(limb, side)) for limb, side in self._sides]
-        self._values = {channel: rewrite.keyed(channel).copy() for group in self._channels for channel in group}
-        self.rows: list[Rows] = [np.empty(0, np.int64) for _ in self._sides]
+        self._values: dict[Channel, NDArray[np.float32]] = {}
+        self.rows = [np.arange(self._count) for _ in self._sides]
 
     rows: list[Rows]
     """The places (k,) of the frames that have keys, for each limb."""
@@ -78,13 +78,19 @@ class Thinning:
     def _count(self) -> int:
         return len(self._rewrite.frames)
 
+    def _wanted(self, channel: Channel) -> NDArray[np.float32]:
+        """What a channel held (n,) while each frame had its key."""
+        if channel not in self._values:
+            self._values[channel] = self._rewrite.keyed(channel).copy()
+        return self._values[channel]
+
     def _key(self, rows: Sequence[Any]) -> None:
         for place, (group, wanted) in enumerate(zip(self._channels, rows, strict=True)):
             wanted = np.unique(np.concatenate([wanted, [0, self._count - 1]])).astype(np.int64)
             if not np.array_equal(wanted, self.rows[place]):
                 self.rows[place] = wanted
                 for channel in group:
-                    self._rewrite.thin(channel, self._values[channel], wanted)
+                    self._rewrite.thin(channel, self._wanted(channel), wanted)
         self._rewrite.curves.changed()
 
     def _guess(self, place: int, tolerance_mm: float, tolerance_deg: float) -> Rows:
@@ -97,7 +103,7 @@ class Thinning:
         distance, turn = tolerance_mm / 1e3 / size, np.radians(tolerance_deg)
         tolerances = np.array([_tolerance(channel, distance, turn, levers) for channel in group])
         tolerances *= [_LOOSE if self._hardly_shows(place, channel) else 1.0 for channel in group]
-        values = np.stack([self._values[channel] for channel in group], axis=1).astype(float)
+        values = np.stack([self._wanted(channel) for channel in group], axis=1).astype(float)
         return few_keys.fewest_rows(values, tolerances, np.empty(0, np.int64))
 
     def _hardly_shows(self, place: int, channel: Channel) -> bool:

@@ -205,17 +205,25 @@ class POSE_OT_rigify_ikfk_bake_to_fk(_Bake, bpy.types.Operator):
     to = "fk"
 
 
-class POSE_OT_rigify_ikfk_switch(_OnShot, bpy.types.Operator):
+class _AtFrame(_OnShot):
+    """What switch and change of parent share: they begin at a frame."""
+
+    frame: IntProperty(name="Frame", description="The first frame of the change")
+    guard: BoolProperty(
+        name="Guard Keys", description="Key the frame before, so that nothing changes up to there", default=True
+    )
+
+    def arguments(self, context: bpy.types.Context) -> dict[str, Any]:
+        return super().arguments(context) | {"frame": self.frame, "guard": self.guard}
+
+
+class POSE_OT_rigify_ikfk_switch(_AtFrame, bpy.types.Operator):
     """Switch limbs to the other side at the current frame; the pose stays as it is seen, and all before it"""
 
     bl_idname = "pose.rigify_ikfk_switch"
     bl_label = "Switch Here"
 
     to: EnumProperty(name="To", description="The side that the limbs go to", items=_SIDE_ITEMS)
-    frame: IntProperty(name="Frame", description="The first frame on that side")
-    guard: BoolProperty(
-        name="Guard Keys", description="Key the frame before, so that nothing changes up to there", default=True
-    )
     keep_roll: _keep_roll()
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
@@ -223,8 +231,7 @@ class POSE_OT_rigify_ikfk_switch(_OnShot, bpy.types.Operator):
         return self.execute(context)
 
     def arguments(self, context: bpy.types.Context) -> dict[str, Any]:
-        mine = {"to": self.to, "frame": self.frame, "guard": self.guard, "keep_roll": self.keep_roll}
-        return super().arguments(context) | mine
+        return super().arguments(context) | {"to": self.to, "keep_roll": self.keep_roll}
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         rig, arguments = context.object, self.arguments(context)
@@ -286,7 +293,7 @@ def _list_parents(operator: Any, context: bpy.types.Context | None) -> list[tupl
     return _parent_items
 
 
-class POSE_OT_rigify_ikfk_parent(_OnShot, bpy.types.Operator):
+class POSE_OT_rigify_ikfk_parent(_AtFrame, bpy.types.Operator):
     """Let IK controls or poles follow another parent from the current frame on; they stay where they are seen"""
 
     bl_idname = "pose.rigify_ikfk_parent"
@@ -298,10 +305,6 @@ class POSE_OT_rigify_ikfk_parent(_OnShot, bpy.types.Operator):
         description="What gets another parent",
     )
     parent: EnumProperty(name="Parent", description="The bone to follow", items=_list_parents)
-    frame: IntProperty(name="Frame", description="The first frame with that parent")
-    guard: BoolProperty(
-        name="Guard Keys", description="Key the frame before, so that nothing changes up to there", default=True
-    )
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
         self.frame = context.scene.frame_current
@@ -310,8 +313,7 @@ class POSE_OT_rigify_ikfk_parent(_OnShot, bpy.types.Operator):
     def execute(self, context: bpy.types.Context) -> set[Any]:
         rig, arguments = context.object, self.arguments(context)
         arguments.pop("tolerance_mm")
-        mine = {"parent": self.parent, "of": self.of, "frame": self.frame, "guard": self.guard}
-        return _do(self, lambda: change_parent(rig, **arguments, **mine))
+        return _do(self, lambda: change_parent(rig, **arguments, parent=self.parent, of=self.of))
 
 
 def limbs_of_selection(context: bpy.types.Context) -> list[str]:

@@ -24,6 +24,32 @@ def set_sliders(rig, value, frame=None):
     rig.update_tag()
 
 
+def slider_values(rig, frames, name="upper_arm_parent.L", setting="IK_FK"):
+    """What a property of a limb's settings bone shows on frames."""
+    import bpy
+
+    out = []
+    for frame in frames:
+        bpy.context.scene.frame_set(frame)
+        out.append(rig.pose.bones[name][setting])
+    return out
+
+
+def override_of_linked_stock(generate_stock, folder):
+    """The stock rig linked into an empty file, and a function that makes a library override of it."""
+    import bpy
+
+    library = folder / "library.blend"
+    generate_stock("basic_human")
+    bpy.ops.wm.save_as_mainfile(filepath=str(library))
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    with bpy.data.libraries.load(str(library), link=True) as (_, wanted):
+        wanted.objects = ["rig"]
+    (linked,) = wanted.objects
+    bpy.context.scene.collection.objects.link(linked)
+    return linked, lambda: linked.override_hierarchy_create(bpy.context.scene, bpy.context.view_layer)
+
+
 def _turn(bone, euler, frame):
     from mathutils import Euler
 

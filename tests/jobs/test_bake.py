@@ -346,17 +346,10 @@ def test_a_constraint_that_holds_a_control_back_is_named(ik_shot):
 
 
 def test_a_linked_rig_is_refused_and_its_override_is_baked(generate_stock, shots, tmp_path):
-    library = tmp_path / "library.blend"
-    generate_stock("basic_human")
-    bpy.ops.wm.save_as_mainfile(filepath=str(library))
-    bpy.ops.wm.read_factory_settings(use_empty=True)
-    with bpy.data.libraries.load(str(library), link=True) as (_, wanted):
-        wanted.objects = ["rig"]
-    (linked,) = wanted.objects
-    bpy.context.scene.collection.objects.link(linked)
+    linked, override = shots.override_of_linked_stock(generate_stock, tmp_path)
     with pytest.raises(ToolError, match="'rig' is linked from another file"):
         bake(linked, to="ik", frames=range(1, 4))
-    rig = linked.override_hierarchy_create(bpy.context.scene, bpy.context.view_layer)
+    rig = override()
     rig.pose.bones["hand_ik.L"].location = 0.1, -0.2, 0.1
     before, names = shots.visible_poses(rig, range(1, 4))
     bake(rig, to="fk", frames=range(1, 4))

@@ -1,20 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The blend: the pose stays at every value of the slider."""
 
-import bpy
 import numpy as np
 import pytest
 
 from rigify_ikfk_tools.errors import ToolError
 from rigify_ikfk_tools.jobs.blend import blend
-
-
-def sliders(rig, frames):
-    out = []
-    for frame in frames:
-        bpy.context.scene.frame_set(frame)
-        out.append(rig.pose.bones["upper_arm_parent.L"]["IK_FK"])
-    return out
 
 
 def test_the_slider_eases_and_the_pose_stays(fk_shot, shots):
@@ -28,7 +19,7 @@ def test_the_slider_eases_and_the_pose_stays(fk_shot, shots):
     assert report.limbs[0].worst_mm < 0.3
     still, _ = shots.visible_poses(fk_shot, outside)
     assert shots.millimetres(calm, still).max() < 1e-4
-    values = sliders(fk_shot, frames)
+    values = shots.slider_values(fk_shot, frames)
     assert values[0] == 1
     assert values[-1] == 0
     assert np.all(np.diff(values) < 0)
@@ -62,8 +53,8 @@ def test_with_the_motion_kept_only_the_slider_is_keyed(fk_shot, shots, ease, sha
     shots.set_sliders(fk_shot, 1.0, 1)
     old = shots.all_curves(fk_shot.animation_data.action)
     report = blend(fk_shot, to="ik", frames=range(6, 11), keep="motion", ease=ease)
-    np.testing.assert_allclose(sliders(fk_shot, range(6, 11)), 1 - np.array(shares), atol=2e-3)
-    assert sliders(fk_shot, [5, 11]) == [1.0, 1.0]  # beyond the frames it is as before
+    np.testing.assert_allclose(shots.slider_values(fk_shot, range(6, 11)), 1 - np.array(shares), atol=2e-3)
+    assert shots.slider_values(fk_shot, [5, 11]) == [1.0, 1.0]  # beyond the frames it is as before
     new = shots.all_curves(fk_shot.animation_data.action)
     assert {channel: keys for channel, keys in new.items() if "IK_FK" not in channel[1]} == {
         channel: keys for channel, keys in old.items() if "IK_FK" not in channel[1]

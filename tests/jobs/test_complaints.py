@@ -16,14 +16,6 @@ from rigify_ikfk_tools.jobs.switch import switch
 from rigify_ikfk_tools.rigs.limb_reader import read_limbs
 
 
-def sliders(rig, frames):
-    out = []
-    for frame in frames:
-        bpy.context.scene.frame_set(frame)
-        out.append(rig.pose.bones["upper_arm_parent.L"]["IK_FK"])
-    return out
-
-
 def test_slider_keys_inside_the_range_are_replaced_and_those_outside_lead_where_they_led(fk_shot, shots):
     gear = fk_shot.pose.bones["upper_arm_parent.L"]
     for frame, value in ((1, 0.0), (11, 0.4), (21, 1.0)):
@@ -33,10 +25,10 @@ def test_slider_keys_inside_the_range_are_replaced_and_those_outside_lead_where_
         if curve.data_path == gear.path_from_id() + '["IK_FK"]':
             for key in curve.keyframe_points:
                 key.interpolation = "LINEAR"
-    before = sliders(fk_shot, [*range(1, 9), *range(14, 22)])
+    before = shots.slider_values(fk_shot, [*range(1, 9), *range(14, 22)])
     bake(fk_shot, to="fk", frames=range(9, 14), limbs=["hand.L"])
-    np.testing.assert_allclose(sliders(fk_shot, [*range(1, 9), *range(14, 22)]), before, atol=1e-6)
-    assert sliders(fk_shot, range(9, 14)) == [1.0] * 5
+    np.testing.assert_allclose(shots.slider_values(fk_shot, [*range(1, 9), *range(14, 22)]), before, atol=1e-6)
+    assert shots.slider_values(fk_shot, range(9, 14)) == [1.0] * 5
 
 
 def test_with_a_pole_and_few_keys_what_drifts_between_them_is_told_or_keyed(generate_stock, shots):
@@ -81,7 +73,7 @@ def test_a_planted_foot_does_not_slide_and_the_last_frame_is_there(generate_stoc
     ankle = names.index("ORG-foot.L")
     assert shots.millimetres(after[:, ankle], after[:1, ankle]).max() < 0.1
     assert shots.millimetres(before, after)[-1].max() < 0.01
-    assert sliders(rig, [30]) == [1.0]
+    assert shots.slider_values(rig, [30]) == [1.0]
 
 
 def test_bones_keep_their_modes_whatever_the_object_has(fk_shot):

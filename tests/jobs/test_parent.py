@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Another parent for IK controls and poles: they stay where they are."""
 
-import bpy
 import numpy as np
 import pytest
 
 from rigify_ikfk_tools.errors import ToolError
 from rigify_ikfk_tools.jobs.parent import change_parent
-
-GEAR = "upper_arm_parent.L"
 
 
 @pytest.fixture
@@ -28,24 +25,16 @@ def moving(ik_shot, shots):
     return ik_shot
 
 
-def parents(rig, name, frames):
-    out = []
-    for frame in frames:
-        bpy.context.scene.frame_set(frame)
-        out.append(rig.pose.bones[GEAR][name])
-    return out
-
-
 @pytest.mark.parametrize(("of", "name"), [("ik", "IK_parent"), ("pole", "pole_parent")])
 @pytest.mark.parametrize("parent", ["spine.003", "root", 0])
 def test_over_a_range_every_frame_stays(moving, shots, of, name, parent):
-    old = parents(moving, name, [9])[0]
+    old = shots.slider_values(moving, [9], setting=name)[0]
     before, _ = shots.visible_poses(moving)
     report = change_parent(moving, parent=parent, of=of, frame=8, until=14)
     after, _ = shots.visible_poses(moving)
     assert shots.millimetres(before, after).max() < 0.02
     value = {"spine.003": 4, "root": 1, 0: 0}[parent]
-    assert parents(moving, name, range(7, 16)) == [old] + [value] * 7 + [old]
+    assert shots.slider_values(moving, range(7, 16), setting=name) == [old] + [value] * 7 + [old]
     assert len(report.controls) == 4
     assert max(control.worst_mm for control in report.controls) < 0.01
     assert "follows" in report.headline()
@@ -59,7 +48,7 @@ def test_from_a_frame_on_the_control_goes_with_its_new_parent(moving, shots):
     assert off[:11].max() < 0.02
     assert off[12:, names.index("ORG-hand.L")].max() > 10
     assert off[:, names.index("ORG-hand.R")].max() < 0.02
-    assert parents(moving, "IK_parent", [10, 11, 21]) == [1, 2, 2]
+    assert shots.slider_values(moving, [10, 11, 21], setting="IK_parent") == [1, 2, 2]
 
 
 def test_what_a_control_can_not_follow_is_told(moving, shots):

@@ -220,15 +220,8 @@ def test_a_scene_in_centimetres_and_frames_below_zero(shot, shots, job):
 
 @KEEPS_POSE
 def test_an_override_of_a_linked_rig(generate_stock, shots, tmp_path, job):
-    library = tmp_path / "library.blend"
-    generate_stock("basic_human")
-    bpy.ops.wm.save_as_mainfile(filepath=str(library))
-    bpy.ops.wm.read_factory_settings(use_empty=True)
-    with bpy.data.libraries.load(str(library), link=True) as (_, wanted):
-        wanted.objects = ["rig"]
-    (linked,) = wanted.objects
-    bpy.context.scene.collection.objects.link(linked)
-    rig = linked.override_hierarchy_create(bpy.context.scene, bpy.context.view_layer)
+    _, override = shots.override_of_linked_stock(generate_stock, tmp_path)
+    rig = override()
     shots.animate_fk(rig)
     before, _ = shots.visible_poses(rig, FRAMES)
     JOBS[job](rig)

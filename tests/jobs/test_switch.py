@@ -11,14 +11,6 @@ from rigify_ikfk_tools.jobs.switch import switch
 SLIDER = 'pose.bones["upper_arm_parent.L"]["IK_FK"]'
 
 
-def slider(rig, frames):
-    out = []
-    for frame in frames:
-        bpy.context.scene.frame_set(frame)
-        out.append(rig.pose.bones["upper_arm_parent.L"]["IK_FK"])
-    return out
-
-
 def key_slider(rig, keys):
     bone = rig.pose.bones["upper_arm_parent.L"]
     for frame, value in keys:
@@ -47,7 +39,7 @@ def test_the_pose_stays_at_the_frame_and_all_before_it(request, shots, to, shot)
     moved = shots.millimetres(before, after)
     assert moved[:10].max() < 1e-4
     assert moved[10].max() < (0.3 if to == "ik" else 0.01)
-    values = slider(rig, range(1, 22))
+    values = shots.slider_values(rig, range(1, 22))
     assert values == [float(to == "ik")] * 10 + [float(to == "fk")] * 11
     new = shots.all_curves(rig.animation_data.action)
     source = "_fk" if to == "ik" else "_ik"
@@ -73,16 +65,16 @@ def test_both_sides_keep_their_animation_outside(fk_shot, shots):
 def test_a_slider_that_is_keyed_switches_exactly_there(fk_shot, shots):
     key_slider(fk_shot, [(1, 1), (21, 0.5)])
     set_interpolation(fk_shot, shots, SLIDER, "LINEAR")
-    before = slider(fk_shot, range(1, 11))
+    before = shots.slider_values(fk_shot, range(1, 11))
     switch(fk_shot, to="ik", frame=11, limbs=["hand.L"])
-    np.testing.assert_allclose(slider(fk_shot, range(1, 11)), before, atol=1e-6)
-    assert slider(fk_shot, range(11, 22)) == [0.0] * 10 + [0.5]
+    np.testing.assert_allclose(shots.slider_values(fk_shot, range(1, 11)), before, atol=1e-6)
+    assert shots.slider_values(fk_shot, range(11, 22)) == [0.0] * 10 + [0.5]
 
 
-def test_there_and_back_the_slider_is_whole_in_between(fk_shot):
+def test_there_and_back_the_slider_is_whole_in_between(fk_shot, shots):
     switch(fk_shot, to="ik", frame=6)
     switch(fk_shot, to="fk", frame=16)
-    assert slider(fk_shot, range(1, 22)) == [1.0] * 5 + [0.0] * 10 + [1.0] * 6
+    assert shots.slider_values(fk_shot, range(1, 22)) == [1.0] * 5 + [0.0] * 10 + [1.0] * 6
 
 
 def test_without_guards_there_is_no_key_on_the_frame_before(fk_shot, shots):
@@ -123,7 +115,7 @@ def test_until_a_frame_each_is_kept_and_from_then_on_it_is_as_before(fk_shot, sh
     moved = shots.millimetres(before, after)
     assert moved[7:13].max() < 0.3
     assert max(moved[:7].max(), moved[13:].max()) < 1e-4
-    assert slider(fk_shot, range(1, 22)) == [1.0] * 7 + [0.0] * 6 + [1.0] * 8
+    assert shots.slider_values(fk_shot, range(1, 22)) == [1.0] * 7 + [0.0] * 6 + [1.0] * 8
     assert (report.first_frame, report.last_frame) == (8, 13)
 
 
@@ -133,7 +125,7 @@ def test_a_rig_without_an_action(generate_stock, shots):
     switch(rig, to="fk", frame=5)
     after, _ = shots.visible_poses(rig, [4, 5, 6])
     assert shots.millimetres(before, after).max() < 0.01
-    assert slider(rig, range(4, 8)) == [0.0, 1.0, 1.0, 1.0]
+    assert shots.slider_values(rig, range(4, 8)) == [0.0, 1.0, 1.0, 1.0]
 
 
 def test_its_own_later_keys_are_reached_without_a_jump(fk_shot, shots):
