@@ -23,6 +23,12 @@ def slopes(values: Array) -> Array:
     return np.gradient(values, axis=0, edge_order=2 if len(values) > 2 else 1)
 
 
+def eased(count: int, linear: bool) -> Array:
+    """Shares (n,) from 0 to 1 over so many frames, evenly or slowly at first and at last."""
+    share = np.linspace(0, 1, count) if count > 1 else np.ones(1)
+    return share if linear else share * share * (3 - 2 * share)
+
+
 def interpolated(values: Array, rows: Rows) -> Array:
     """What keys on the frames `rows` (k,) alone would show (n, c) of values (n, c).
 

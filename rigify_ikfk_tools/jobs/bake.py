@@ -86,7 +86,7 @@ def bake(
     sides = chosen_sides(rig, to, limbs)
     with (
         Stage(rig, scene) as stage,
-        Rewrite(rig, frames) as rewrite,
+        Rewrite(rig, frames, stage) as rewrite,
         Matching(stage, rig, sides, frames, visible=set_slider, keep_roll=keep_roll) as matching,
     ):
         matching.look()

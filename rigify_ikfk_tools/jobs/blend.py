@@ -88,7 +88,7 @@ def blend(
     other = FK if to == IK else IK
     with (
         Stage(rig, scene) as stage,
-        Rewrite(rig, frames) as rewrite,
+        Rewrite(rig, frames, stage) as rewrite,
         Matching(stage, rig, both, frames) as matching,
     ):
         if both:

@@ -92,7 +92,7 @@ def change_parent(
     bones = rig.pose.bones
     carriers = [bones[name].parent.name for name in names]
     parts = EVERYTHING if of == END else (LOCATION,)
-    with Stage(rig, scene) as stage, Rewrite(rig, frames, guards=guard, open_end=until is None) as rewrite:
+    with Stage(rig, scene) as stage, Rewrite(rig, frames, stage, guards=guard, open_end=until is None) as rewrite:
         before = stage.seen_now(names) if live else stage.play(frames, names)
         for switch, value in zip(switches, values, strict=True):
             rewrite.hold(switch.setting, value)

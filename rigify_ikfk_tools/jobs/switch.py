@@ -59,7 +59,7 @@ def switch(
     live = until is None and scene == bpy.context.scene and scene.frame_current_final == frame
     with (
         Stage(rig, scene) as stage,
-        Rewrite(rig, frames, guards=guard, open_end=until is None) as rewrite,
+        Rewrite(rig, frames, stage, guards=guard, open_end=until is None) as rewrite,
         Matching(stage, rig, sides, frames, keep_roll=keep_roll) as matching,
     ):
         matching.look(live=live)

@@ -104,6 +104,8 @@ def key_basis(rewrite: Rewrite, bone: bpy.types.PoseBone, basis: Array, parts: t
     for path, values, static in _channels(rewrite, bone, basis, parts):
         data_path = f"{bone.path_from_id()}.{path}"
         channels = [(data_path, index) for index in range(values.shape[1])]
+        values, idle = rewrite.needed(data_path, values)
+        static = static if idle is None else idle
         moves = np.abs(values - static).max() > _UNMOVED
         if moves or any(rewrite.curves.find(channel) for channel in channels):
             for channel, column, still in zip(channels, values.T, static, strict=True):

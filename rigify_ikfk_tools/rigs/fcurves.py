@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from ..errors import ToolError
 from ..geometry import few_keys
 from .limbs import Setting
+from .stage import Stage
+from .underlay import LAID_OVER, Underlay
 
 CONSTANT, LINEAR, BEZIER = 0, 1, 2
 _FLOATS = {"co": 2, "handle_left": 2, "handle_right": 2, "back": 1, "amplitude": 1, "period": 1}
@@ -241,12 +243,24 @@ class Rewrite:
 
     Without `guards` the curves flow into the frames from the key before. With an `open_end` they flow on from the last
     frame to the next key, or hold where there is none.
+
+    Where NLA strips lie below the action, what it must hold for a wanted value to be seen is found on the `stage`.
     """
 
-    def __init__(self, owner: bpy.types.Object, frames: range, *, guards: bool = True, open_end: bool = False) -> None:
+    def __init__(
+        self,
+        owner: bpy.types.Object,
+        frames: range,
+        stage: Stage | None = None,
+        *,
+        guards: bool = True,
+        open_end: bool = False,
+    ) -> None:
         self.curves = OwnCurves(owner)
         self.frames = frames
         self._guards, self._open_end = guards, open_end
+        self._stage = stage
+        self._underlay: Underlay | None = None
         self._had_data = owner.animation_data is not None
         self._action = self.curves.action
         self._slot = getattr(owner.animation_data, "action_slot", None) if self._had_data else None
@@ -293,10 +307,12 @@ class Rewrite:
         below = data is not None and any(track.strips and not track.mute for track in data.nla_tracks)
         mixed = data is not None and (data.action_blend_type != "REPLACE" or data.action_influence < 1)
         if action is not None and below and mixed and not data.use_tweak_mode:
-            raise ToolError(
-                f"The action {action.name!r} is mixed with NLA strips below it, by its blending or influence. "
-                "Set it to Replace with an influence of 1, or mute the strips first."
-            )
+            if data.action_blend_type not in LAID_OVER or not data.action_influence or self._stage is None:
+                raise ToolError(
+                    f"The action {action.name!r} is mixed with NLA strips below it, by its blending or influence. "
+                    "Set it to Replace with an influence of 1, to Combine or to Add, or mute the strips first."
+                )
+            self._underlay = Underlay(self._stage, owner, self.frames)
         if action is None and below:
             raise ToolError(
                 f"The animation of {owner.name!r} lies in NLA strips. Select its strip and enter tweak mode first."
@@ -348,8 +364,19 @@ class Rewrite:
         keys = self._old[channel]
         return np.empty(0, np.float32) if keys is None else keys.times
 
+    def needed(self, path: str, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """What a property must be keyed with (n, c) for `values` (n, c) to be seen.
+
+        And what it holds (c,) to leave alone what NLA strips below show; None where there are none.
+        """
+        return (values, None) if self._underlay is None else self._underlay.needed(path, values)
+
     def ease(self, setting: Setting, start: float, stop: float, ease: Ease) -> None:
         """Let a custom property of a bone run from `start` on the first frame to `stop` on the last, by two keys."""
+        if self._underlay is not None:
+            share = few_keys.eased(len(self.frames), ease.interpolation == LINEAR)
+            self._set_over((setting.path, 0), start + (stop - start) * share, setting.bone, LINEAR)
+            return
         ends = [0, -1] if len(self.frames) > 1 else [-1]
         times, values = self._times[ends], np.array([start, stop])[ends]
         if self._reversed:
@@ -378,6 +405,9 @@ class Rewrite:
 
     def hold(self, setting: Setting, value: float) -> None:
         """Let a custom property of a bone have one value from the first frame to the last, by a key on each."""
+        if self._underlay is not None:
+            self._set_over((setting.path, 0), np.full(len(self.frames), value), setting.bone, CONSTANT)
+            return
         times = np.unique(self._times[[0, -1]])
         body = Keys.new(times, np.full(len(times), value), CONSTANT)
         self._put((setting.path, 0), body, setting.value(self.curves.owner), setting.bone, CONSTANT)
@@ -387,7 +417,15 @@ class Rewrite:
         found: Any = self.curves.owner.path_resolve(path)
         static = float(found)
         if np.abs(values - static).max() > _UNCHANGED or self.curves.find((path, 0)):
-            self.set((path, 0), values, static=static, group=path.split('"')[1])
+            keyed, idle = self.needed(path, values[:, None])
+            static = static if idle is None else float(idle[0])
+            self.set((path, 0), keyed[:, 0], static=static, group=path.split('"')[1])
+
+    def _set_over(self, channel: Channel, values: NDArray[np.float64], group: str, interpolation: int) -> None:
+        """Key a property on each frame, over what NLA strips below show of it."""
+        keyed, idle = self.needed(channel[0], values[:, None])
+        assert idle is not None
+        self.set(channel, keyed[:, 0], static=float(idle[0]), group=group, interpolation=interpolation)
 
     def value_before(self, channel: Channel, static: float) -> float:
         """What a channel shows on the frame before the range; `static` where it has no key there."""

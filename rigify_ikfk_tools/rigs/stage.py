@@ -91,12 +91,20 @@ class _Reading:
         self._poses.read(row, rig)
         self._bases.read(row, rig)
         for column, path in enumerate(self._paths):
-            self._numbers[row, column] = rig.path_resolve(path)
+            self._numbers[row, column] = _number(rig, path)
 
     def played(self) -> Played:
         """All of it."""
         numbers = dict(zip(self._paths, self._numbers.T, strict=True))
         return Played(self._poses.by_bone(), self._bases.by_bone(), numbers)
+
+
+def _number(rig: Any, path: str) -> float:
+    """The value at a data path; of a custom property with named values, what it holds and not the name."""
+    owner, bracket, name = path.rpartition('["')
+    if bracket and name.endswith('"]'):
+        return float(rig.path_resolve(owner)[bpy.utils.unescape_identifier(name[:-2])])
+    return float(rig.path_resolve(path))
 
 
 class _Matrices:

@@ -169,7 +169,7 @@ def test_blend_eases_the_slider_and_any_value_shows_the_pose(shot, to):
     before, calm = seen(shot, frames), seen(shot, outside)
     report = blend(shot, to=to, frames=frames, limbs=FINGERS)
     mm, degrees = off(before, seen(shot, frames))
-    assert mm < STRAIGHT_MM
+    assert mm < 0.3  # the bar of every middle joint: Blenders built elsewhere differ in the second digit
     assert degrees < STRAIGHT_DEGREES
     assert max(off(calm, seen(shot, outside))) < 1e-3
     values = []

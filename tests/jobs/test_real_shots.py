@@ -173,6 +173,34 @@ def test_an_nla_strip_in_tweak_mode(shot, shots, job, scale):
 
 
 @KEEPS_POSE
+@pytest.mark.parametrize(("mode", "influence"), [("COMBINE", 1.0), ("COMBINE", 0.5), ("ADD", 1.0), ("SUBTRACT", 0.7)])
+def test_an_action_that_is_laid_over_nla_strips(shot, shots, job, mode, influence):
+    data = shot.animation_data
+    track = data.nla_tracks.new()
+    strip = track.strips.new("shot", 1, data.action)
+    if hasattr(strip, "action_slot") and strip.action_slot is None:
+        strip.action_slot = data.action_slot
+    data.action = None
+    data.action = bpy.data.actions.new("over it")
+    if hasattr(data, "action_slot"):
+        data.action_slot = data.action.slots.new("OBJECT", shot.name)
+    hand = shot.pose.bones["hand_fk.L"]
+    for frame, value in ((1, 0.02), (11, 0.1), (21, 0.05)):
+        for index in range(3):
+            hand.location[index] = value
+        hand.keyframe_insert("location", frame=frame)
+    data.action_blend_type, data.action_influence = mode, influence
+    before, _ = shots.visible_poses(shot, FRAMES)
+    calm, _ = shots.visible_poses(shot, OUTSIDE)
+    JOBS[job](shot)
+    after, _ = shots.visible_poses(shot, FRAMES)
+    still, _ = shots.visible_poses(shot, OUTSIDE)
+    assert shots.millimetres(before, after).max() < (1 if "fewest" in job else 0.3)
+    assert shots.millimetres(calm, still).max() < 1e-3
+    assert data.action_influence == pytest.approx(influence)
+
+
+@KEEPS_POSE
 def test_two_characters(shot, shots, job):
     second = shot.copy()
     second.location.x = 3
