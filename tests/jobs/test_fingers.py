@@ -169,8 +169,8 @@ def test_blend_eases_the_slider_and_any_value_shows_the_pose(shot, to):
     before, calm = seen(shot, frames), seen(shot, outside)
     report = blend(shot, to=to, frames=frames, limbs=FINGERS)
     mm, degrees = off(before, seen(shot, frames))
-    assert mm < 0.3  # the bar of every middle joint: Blenders built elsewhere differ in the second digit
-    assert degrees < STRAIGHT_DEGREES
+    assert mm < STRAIGHT_MM
+    assert degrees < 0.2  # in between, where a Blender of Debian's shows 0.152
     assert max(off(calm, seen(shot, outside))) < 1e-3
     values = []
     for frame in frames:
