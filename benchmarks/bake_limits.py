@@ -12,12 +12,13 @@ Each figure is taken in a process of its own. Needs bpy.
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import tempfile
 import time
 import tracemalloc
 from pathlib import Path
+
+from own_process import run_script
 
 ROOT = Path(__file__).resolve().parents[1]
 SIDES = ("ik", "fk")
@@ -41,19 +42,11 @@ def main() -> None:
             for variant, frames in SHOTS[what]:
                 shot = Path(folder) / f"{variant}{frames}.blend"
                 if not shot.exists():
-                    _run(options.yardsticks / "make_shot.py", shot, "--variant", variant, "--frames", frames)
+                    run_script(options.yardsticks / "make_shot.py", shot, "--variant", variant, "--frames", frames)
                 for side in SIDES:
-                    told = _run(Path(__file__), "--take", what, shot, side)
+                    told = run_script(Path(__file__), "--take", what, shot, side)
                     figure = next(line for line in told.splitlines() if line.startswith("figure "))
                     print(f"{what:8s}{variant:8s}{frames:7d} frames to {side}: {figure[7:]}", flush=True)
-
-
-def _run(script: Path, *arguments: object) -> str:
-    command = [sys.executable, str(script), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode and not any(word in done.stdout for word in ("figure ", "made ")):
-        sys.exit(f"{script.name} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return done.stdout
 
 
 def _open(shot: str):  # noqa: ANN202

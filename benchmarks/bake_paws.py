@@ -13,10 +13,11 @@ from __future__ import annotations
 import argparse
 import math
 import random
-import subprocess
 import sys
 import time
 from pathlib import Path
+
+from own_process import run_script
 
 ROOT = Path(__file__).resolve().parents[1]
 VARIANTS = ("fk", "fk+pole", "ik")
@@ -37,11 +38,8 @@ def main() -> None:
     print(f"{'shot':16s}{'to':>4s}" + "".join(f"{text:>{width}s}" for text, width in heads))
     for animal in options.animals.split(","):
         for seed in options.seeds.split(","):
-            command = [sys.executable, __file__, "--one", animal, seed, "--frames", str(options.frames)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            rows = [line[4:] for line in done.stdout.splitlines() if line.startswith("row ")]
-            if len(rows) != 2 * len(VARIANTS):
-                sys.exit(f"{animal} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+            told = run_script(Path(__file__), "--one", animal, seed, "--frames", options.frames)
+            rows = [line[4:] for line in told.splitlines() if line.startswith("row ")]
             print("\n".join(rows), flush=True)
 
 

@@ -13,11 +13,12 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from own_process import run_script
 
 ROOT = Path(__file__).resolve().parents[1]
 VARIANTS = "fk,wild,ik,pole,mixed,placed,nla,euler,heavy,fk+pole,wild+pole"
@@ -63,23 +64,23 @@ def _shot(folder: Path, variant: str, seed: str, options: argparse.Namespace) ->
     shot = folder / f"{options.kind}-{base}-{seed}-{options.frames}.blend"
     if not shot.exists():
         make = ("--variant", base, "--frames", options.frames, "--seed", seed, "--kind", options.kind)
-        _run(options.yardsticks / "make_shot.py", shot, *make)
+        run_script(options.yardsticks / "make_shot.py", shot, *make)
     if not switch:
         return shot
     poled = shot.with_stem(shot.stem + "-pole")
     if not poled.exists():
-        _run(Path(__file__), "--switch-poles", shot, poled)
+        run_script(Path(__file__), "--switch-poles", shot, poled)
     return poled
 
 
 def _bake_and_score(shot: Path, scratch: Path, side: str, who: str, yardsticks: Path) -> None:
     baked, score = scratch / "baked.blend", scratch / "score.json"
     if who == "ours":
-        told = _run(Path(__file__), "--bake", shot, baked, side)
+        told = run_script(Path(__file__), "--bake", shot, baked, side)
     else:
-        told = _run(yardsticks / "native_bake.py", shot, baked, "--to", side)
+        told = run_script(yardsticks / "native_bake.py", shot, baked, "--to", side)
     found = re.search(r"ratio ([\d.]+)", told)
-    _run(yardsticks / "score_bake.py", shot, baked, "--to", side, "--json", score)
+    run_script(yardsticks / "score_bake.py", shot, baked, "--to", side, "--json", score)
     name = shot.stem.split("-", 1)[1].replace("-250", "")
     _print_row(name, side, who, float(found[1]) if found else float("nan"), json.loads(score.read_text()))
     for line in told.splitlines():
@@ -91,16 +92,6 @@ def _print_row(name: str, side: str, who: str, ratio: float, score: dict) -> Non
     middle, end, turn = score["middle_joint_mm"], score["end_joint_mm"], score["end_rotation_deg"]
     numbers = f"{ratio:15.1f}{middle['median']:12.4f}{middle['max']:9.4f}{end['max']:12.4f}{turn['max']:9.4f}"
     print(f"{name:14s}{side:>4s}{who:>8s}{numbers}", flush=True)
-
-
-def _run(script: Path, *arguments: object) -> str:
-    done = subprocess.run(
-        [sys.executable, str(script), *map(str, arguments)], capture_output=True, text=True, check=False
-    )
-    # old versions of bpy may crash when Python ends, all done
-    if done.returncode and not any(word in done.stdout for word in ("ratio", "made ", "poles on", "outside_mm")):
-        sys.exit(f"{script.name} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return done.stdout
 
 
 def _bake_here(shot: str, out: str, side: str) -> None:
